@@ -1,0 +1,49 @@
+# cmake --install, the Debian package (cpack), and the test that tries both.
+#   bin/heaptape
+#   lib/MULTIARCH/heaptape/libheaptape.so   in a folder of its own: it is preloaded, never linked against
+#   include/heaptape/*.h
+#   share/doc/heaptape/copyright, CHANGELOG.md
+if(NOT TARGET heaptape OR NOT TARGET heaptape_recorder)
+  return()
+endif()
+install(TARGETS heaptape RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS heaptape_recorder LIBRARY DESTINATION ${HEAPTAPE_INSTALL_RECORDER_DIR})
+install(
+  DIRECTORY ${PROJECT_SOURCE_DIR}/include/heaptape ${PROJECT_BINARY_DIR}/include/heaptape
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING
+  PATTERN "*.h")
+install(
+  FILES ${PROJECT_SOURCE_DIR}/LICENSE
+  DESTINATION ${CMAKE_INSTALL_DOCDIR}
+  RENAME copyright)
+install(FILES ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME heaptape)
+set(CPACK_PACKAGE_VENDOR "the heaptape authors")
+set(CPACK_PACKAGE_CONTACT "the heaptape authors <authors@heaptape.invalid>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "records every heap event of a program onto a tape")
+set(CPACK_PACKAGE_DESCRIPTION
+    "heaptape runs an unmodified program and records every allocation and release
+it makes: time, thread, address, size and call stack. The events are written by
+a process of their own to a small compressed file, the tape, which is complete
+even when the program crashes or is killed, and which heaptape lists, summarises
+and verifies.")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "gdb, linux-perf")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ
+                                                WORLD_EXECUTE)
+include(CPack)
+
+if(NOT HEAPTAPE_SANITIZE AND NOT HEAPTAPE_FUZZ)
+  add_test(NAME package COMMAND ${PROJECT_SOURCE_DIR}/tools/check_package ${PROJECT_BINARY_DIR}
+                                ${HEAPTAPE_INSTALL_RECORDER_DIR})
+  set_tests_properties(package PROPERTIES LABELS package TIMEOUT 300)
+endif()

@@ -1,0 +1,96 @@
+// What happened to a block. The numbers are part of the wire layout and of the tape format: never renumber, only append.
+#pragma once
+
+#include <cstdint>
+
+namespace heaptape {
+
+enum class EventKind : std::uint8_t {
+  None = 0,
+
+  // The C allocation functions, one kind per function, so that mismatched pairs can be told later.
+  Malloc = 1,
+  Calloc = 2,
+  Realloc = 3, // address: new block (0: realloc(p, 0) freed it); old_address: block it replaces (0: realloc(NULL, n))
+  Free = 4,
+  Memalign = 5,
+  PosixMemalign = 6,
+  AlignedAlloc = 7,
+  Valloc = 8,
+  Pvalloc = 9,
+  ReallocArray = 10, // same fields as Realloc
+  FreeSized = 11,
+  FreeAlignedSized = 12,
+  Cfree = 13,
+
+  // C++, whatever the form (sized, aligned, nothrow).
+  New = 14,
+  NewArray = 15,
+  Delete = 16,
+  DeleteArray = 17,
+
+  // Mappings the program makes itself.
+  MmapAnonymous = 18,
+  MmapFile = 19,
+  Munmap = 20, // address and size: the range given back
+  Mremap = 21, // address and size: the new range; old_address: the old one
+
+  // Written by the collector in the rare case that a moved realloc's old address was handed to another thread before
+  // that realloc returned: the old block ends here, and the Realloc that follows carries old_released.
+  ReallocRelease = 22,
+
+  // Upper bound of what may stand on a tape.
+  TapeKinds = 23,
+
+  // Only in rings, never on a tape.
+  ThreadStart = 40,  // size field: the thread's kernel id; address: its stack's top
+  ReallocBegin = 41, // address: the old block; stamped before the real call. The stack field is unused.
+  ReallocFailed = 42,
+  MremapBegin = 43, // address: the old range; size: its length
+  MremapFailed = 44,
+};
+
+// Kinds that make a block live.
+constexpr bool is_allocation(EventKind kind) {
+  switch (kind) {
+  case EventKind::Malloc:
+  case EventKind::Calloc:
+  case EventKind::Memalign:
+  case EventKind::PosixMemalign:
+  case EventKind::AlignedAlloc:
+  case EventKind::Valloc:
+  case EventKind::Pvalloc:
+  case EventKind::New:
+  case EventKind::NewArray:
+    return true;
+  default:
+    return false;
+  }
+}
+
+constexpr bool is_reallocation(EventKind kind) {
+  return kind == EventKind::Realloc || kind == EventKind::ReallocArray;
+}
+
+// Kinds that end a block's life and make none.
+constexpr bool is_release(EventKind kind) {
+  switch (kind) {
+  case EventKind::Free:
+  case EventKind::FreeSized:
+  case EventKind::FreeAlignedSized:
+  case EventKind::Cfree:
+  case EventKind::Delete:
+  case EventKind::DeleteArray:
+  case EventKind::ReallocRelease:
+    return true;
+  default:
+    return false;
+  }
+}
+
+constexpr bool is_mapping(EventKind kind) {
+  return kind == EventKind::MmapAnonymous || kind == EventKind::MmapFile || kind == EventKind::Munmap ||
+         kind == EventKind::Mremap;
+}
+
+} // namespace heaptape

@@ -1,0 +1,267 @@
+// The shared memory between one recorded program and its collector.
+//
+// One sparse memfd, mapped whole by both sides. The collector (or the launcher, before it forks one) creates it, fills in
+// `Config` and the offsets, and hands the descriptor over; the recorder maps it and closes the descriptor. Nothing in here
+// is a pointer. Both sides treat the memory as hostile: read once, check, use the copy.
+//
+//   offset            what                                   writer
+//   0                 Header (config, state, counters)       collector: config; program: state, counters
+//   header.slots      ThreadSlot[slot_count]                 program: producer line; collector: consumer line
+//   header.modules    module log, append only                program
+//   header.tables     intern tables, each 4x the one before  program
+//   header.nodes      StackNode[node_capacity]               program
+//   header.rings      ring and scratch of slot 0, of slot 1, ...   program (scratch: its own state, read by nobody else)
+//
+// The rings come last, so a program short of address space may map a prefix and use fewer slots.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "wire/event_kind.h"
+
+namespace heaptape::wire {
+
+inline constexpr std::uint64_t kMagic = 0x31'65'72'69'57'74'48'00; // "\0HtWire1"
+inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::size_t kPage = 4096;
+
+// ---------------------------------------------------------------------------------------------------------------- rings
+
+// One record of a ring: 24 bytes, three 8-byte words, written in the order word1, word2, word0.
+//
+//   word0  bits 0..6    kind (EventKind)
+//          bit  7       phase: 1 on even laps of the ring, 0 on odd ones; memory fresh from the kernel is "not ready"
+//          bits 8..63   ticks since Header::clock_base_ticks
+//   word1  bits 0..47   address
+//          bits 48..63  size, bits 32..47
+//   word2  bits 0..31   size, bits 0..31
+//          bits 32..63  stack: index into the node array, 0 = none
+//
+// A record is ready when its phase bit is that of the lap the reader is in. There is no shared head counter to poll.
+struct Record {
+  std::atomic<std::uint64_t> word0;
+  std::atomic<std::uint64_t> word1;
+  std::atomic<std::uint64_t> word2;
+};
+static_assert(sizeof(Record) == 24);
+
+inline constexpr std::uint64_t kPhaseBit = 0x80;
+inline constexpr std::uint64_t kKindMask = 0x7f;
+inline constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << 48) - 1;
+inline constexpr std::uint64_t kMaxSize = (std::uint64_t{1} << 48) - 1;
+
+// Position `n` (counted from the start of the recording, never wrapping) lies in lap n / capacity.
+constexpr std::uint64_t phase_of_lap(std::uint64_t lap) { return (lap & 1) != 0 ? 0 : kPhaseBit; }
+
+enum class SlotState : std::uint32_t {
+  Free = 0,    // may be claimed by any thread (CAS Free -> Claimed)
+  Claimed = 1, // belongs to thread `tid`
+  Exiting = 2, // its thread is gone; the collector drains it and stores Free
+};
+
+// One thread's ring control. A ring outlives its threads: positions and phases go on counting when a slot is claimed again,
+// and each owner's records begin with a ThreadStart record.
+struct ThreadSlot {
+  // Producer's cache line.
+  alignas(64) std::atomic<std::uint32_t> state; // SlotState
+  std::atomic<std::uint32_t> tid;
+  // 1 from before the thread reads the clock until its record is ready. While it is 1, a record may still appear whose
+  // time is as early as the thread's last ready record; while it is 0, every record yet to come is later than now.
+  std::atomic<std::uint32_t> busy;
+  std::uint32_t pad0;
+  // Records reserved so far; the last few may not be ready yet. Advanced by one plain xadd, so a signal handler that
+  // interrupts a hook reserves records of its own.
+  std::atomic<std::uint64_t> reserved;
+
+  // Consumer's cache line: records taken out so far. Space is free again up to taken + capacity.
+  alignas(64) std::atomic<std::uint64_t> taken;
+};
+static_assert(sizeof(ThreadSlot) == 128);
+
+// --------------------------------------------------------------------------------------------------------------- stacks
+
+// A call stack is a path of nodes from a leaf (innermost frame) to a root; its id is the index of the leaf. Node 0 is
+// "no stack". A node is complete when `pc_hash` is not 0; every id in a ready record is complete, and so are its parents.
+// Two nodes may hold the same (parent, pc): inserting never waits, so the reader must fold such twins.
+//   pc_hash: bits 0..47 return address, bits 48..63 low bits of the path hash
+struct StackNode {
+  std::atomic<std::uint64_t> pc_hash;
+  std::atomic<std::uint32_t> parent;
+  std::atomic<std::uint32_t> hash; // further bits of the path hash, used when a table grows
+};
+static_assert(sizeof(StackNode) == 16);
+
+// Outermost pcs that are no addresses but say why a stack ends, or in which epoch it was taken. They lie below the first
+// page, where no code is.
+inline constexpr std::uint64_t kMarkCut = 1;     // the unwinder found no way to go on from the frame inside this mark
+inline constexpr std::uint64_t kMarkTooDeep = 2; // the rest is beyond the depth limit
+inline constexpr std::uint64_t kMarkEpoch = 16;  // + n: taken after the n-th time that other code was loaded at a used address
+inline constexpr std::uint64_t kFirstAddress = 4096;
+
+// Open addressed, linear probing; key and value of one node.
+//   key:   pc << 16 | (parent & 0xffff); 0 = empty
+//   value: (parent >> 16) << 32 | id;    0 = being inserted
+struct InternEntry {
+  std::atomic<std::uint64_t> key;
+  std::atomic<std::uint64_t> value;
+};
+static_assert(sizeof(InternEntry) == 16);
+
+inline constexpr unsigned kTableCount = 6;
+inline constexpr unsigned kFirstTableBits = 14; // tables of 2^14, 2^16, ... 2^24 entries
+constexpr unsigned table_bits(unsigned table) { return kFirstTableBits + 2 * table; }
+constexpr std::uint64_t table_offset(unsigned table) {
+  std::uint64_t offset = 0;
+  for (unsigned i = 0; i < table; ++i) offset += sizeof(InternEntry) << table_bits(i);
+  return offset;
+}
+// A table is never more than half full, so the largest one decides how many nodes there can be.
+constexpr std::uint32_t node_capacity(unsigned table_count) { return std::uint32_t{1} << (table_bits(table_count - 1) - 1); }
+inline constexpr std::uint32_t kNodeCapacity = node_capacity(kTableCount); // the most there can be
+
+// -------------------------------------------------------------------------------------------------------------- modules
+
+inline constexpr std::uint64_t kModuleLogBytes = std::uint64_t{4} << 20;
+inline constexpr std::size_t kMaxSegments = 8;
+
+// One entry of the module log; `size` is stored last, with release, and is 0 while the entry is being written.
+// The path (not terminated, may be empty: the executable) follows the struct; entries are 8-byte aligned.
+struct ModuleEntry {
+  std::atomic<std::uint32_t> size; // of the whole entry in bytes, path and padding included
+  std::uint32_t path_size;
+  std::uint64_t ticks;     // when it was first seen
+  std::uint64_t load_bias; // add to an ELF address to get a memory address
+  std::uint64_t start;     // first and one-past-last mapped address
+  std::uint64_t end;
+  std::uint32_t segment_count;
+  std::uint32_t build_id_size; // at most 32
+  std::uint32_t epoch; // stacks of earlier epochs do not mean this module (see kMarkEpoch)
+  std::uint32_t pad0;
+  std::uint8_t build_id[32];
+  struct Segment {
+    std::uint64_t address; // in memory
+    std::uint64_t size;
+    std::uint64_t file_offset;
+    std::uint64_t flags; // PF_R, PF_W, PF_X
+  } segments[kMaxSegments];
+};
+
+// --------------------------------------------------------------------------------------------------------------- header
+
+// What could not be recorded, or not in full. Names and sentences are in loss_name().
+enum class Loss : std::uint32_t {
+  RingFull,         // events dropped because the ring was full (--on-full=drop)
+  NoThreadSlot,     // events of threads beyond the last slot
+  StackTableFull,   // events whose stack could not be stored (recorded without one, or with its outer part only)
+  ModuleLogFull,    // modules that did not fit
+  StackTooDeep,     // stacks cut at --max-depth
+  StackCut,         // stacks that ended before the root: no unwind information, or memory that cannot be read
+  BeforeStart,      // calls that came before the recorder was ready
+  AfterCollector,   // events after the collector was gone
+  AbandonedHook,    // hooks left by a longjmp out of a signal handler, their event unfinished
+  Count,
+};
+inline constexpr std::size_t kLossCapacity = 32;
+static_assert(static_cast<std::size_t>(Loss::Count) <= kLossCapacity);
+
+enum class OnFull : std::uint32_t { Wait = 0, Drop = 1 };
+
+// Why the recorder is not recording.
+enum class OffReason : std::uint32_t { None = 0, CollectorGone, MapFailed, Sanitizer, OwnAllocator, Internal };
+
+// Written by the creator before the program sees the memory; constant from then on.
+struct Config {
+  std::uint32_t max_depth;
+  std::uint32_t free_stacks; // 0: releases carry no stack
+  OnFull on_full;
+  std::uint32_t slot_count;
+  std::uint32_t ring_records; // records per ring, a power of two; a ring and its thread's scratch take ring_stride bytes
+  std::uint32_t table_count;   // intern tables, at most kTableCount
+  std::uint32_t node_capacity; // nodes in the node array, at most kNodeCapacity
+  std::uint32_t pad0;
+  std::uint64_t ring_stride;
+  std::uint64_t slots; // offsets from the start of the memory
+  std::uint64_t modules;
+  std::uint64_t tables;
+  std::uint64_t nodes;
+  std::uint64_t rings;
+  std::uint64_t total_bytes;
+};
+
+struct Header {
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t header_bytes;
+  std::uint64_t key; // random, also in the program's environment: the recorder takes no descriptor that lacks it
+  Config config;
+
+  // Program's state. `attached` is stored last (release), once, when the fields below it are set.
+  alignas(64) std::atomic<std::uint32_t> attached;
+  std::atomic<std::uint32_t> pid;
+  std::atomic<std::uint32_t> usable_slots; // fewer than slot_count when address space was short
+  std::atomic<std::uint32_t> off_reason;   // OffReason
+  std::atomic<std::uint32_t> clock_is_tsc; // else CLOCK_MONOTONIC in ns
+  std::atomic<std::uint32_t> membarrier_registered; // the collector may use MEMBARRIER_CMD_GLOBAL_EXPEDITED
+  std::atomic<std::uint64_t> clock_base_ticks;
+  std::atomic<std::uint64_t> clock_base_monotonic_ns; // read together with clock_base_ticks
+  std::atomic<std::uint64_t> clock_base_realtime_ns;
+
+  alignas(64) std::atomic<std::uint64_t> node_count; // next free node; may pass node_capacity when the array is full
+  std::atomic<std::uint64_t> module_log_used;        // bytes reserved; may pass kModuleLogBytes when it is full
+  std::atomic<std::uint32_t> current_table;
+  std::atomic<std::uint32_t> growing; // 1 while a thread fills the next table
+
+  alignas(64) std::atomic<std::uint64_t> losses[kLossCapacity];
+
+  // Waking each other. The collector sleeps on `wake` after setting `collector_asleep`; threads waiting for space sleep on
+  // `drained`, which the collector bumps (and wakes) when `waiting` is not 0.
+  alignas(64) std::atomic<std::uint32_t> wake;
+  std::atomic<std::uint32_t> collector_asleep;
+  alignas(64) std::atomic<std::uint32_t> drained;
+  std::atomic<std::uint32_t> waiting;
+  // 1 while the collector lives, 2 when it has finished or failed and the program should go on unrecorded.
+  std::atomic<std::uint32_t> collector_state;
+  // A robust, process-shared pthread mutex that the collector's main thread holds for its whole life. Its first word is the
+  // kernel's: when the collector dies, however it dies, kCollectorDied is set there, so a waiting program sees it without a
+  // system call.
+  alignas(64) std::atomic<std::uint32_t> collector_mutex[16];
+};
+static_assert(sizeof(Header) <= kPage);
+
+inline constexpr std::uint32_t kCollectorAlive = 1;
+inline constexpr std::uint32_t kCollectorDone = 2;
+inline constexpr std::uint32_t kCollectorDied = 0x4000'0000; // FUTEX_OWNER_DIED
+
+inline constexpr std::uint32_t kDefaultRingRecords = 32768; // a power of two; 768 KiB
+inline constexpr std::uint64_t kScratchBytes = std::uint64_t{256} << 10;
+inline constexpr std::uint32_t kDefaultSlotCount = 1024;
+inline constexpr std::uint32_t kDefaultMaxDepth = 1024;
+
+constexpr std::uint64_t round_to_page(std::uint64_t bytes) { return (bytes + kPage - 1) & ~std::uint64_t{kPage - 1}; }
+
+// The layout for so many slots and records; other fields of Config are left at their defaults. Fewer intern tables save
+// address space at the price of fewer stacks.
+constexpr Config make_config(std::uint32_t slot_count, std::uint32_t ring_records, std::uint32_t table_count = kTableCount) {
+  Config config{};
+  config.table_count = table_count;
+  config.node_capacity = node_capacity(table_count);
+  config.max_depth = kDefaultMaxDepth;
+  config.free_stacks = 1;
+  config.on_full = OnFull::Wait;
+  config.slot_count = slot_count;
+  config.ring_records = ring_records;
+  config.ring_stride = round_to_page(std::uint64_t{ring_records} * sizeof(Record)) + kScratchBytes;
+  config.slots = kPage;
+  config.modules = config.slots + round_to_page(std::uint64_t{slot_count} * sizeof(ThreadSlot));
+  config.tables = config.modules + kModuleLogBytes;
+  config.nodes = config.tables + table_offset(table_count);
+  config.rings = config.nodes + std::uint64_t{config.node_capacity} * sizeof(StackNode);
+  config.total_bytes = config.rings + slot_count * config.ring_stride;
+  return config;
+}
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+} // namespace heaptape::wire
