@@ -1,0 +1,292 @@
+#include "recorder/core/capture.h"
+
+#include "recorder/core/machine.h"
+#include "recorder/core/recorder.h"
+
+namespace heaptape::recorder {
+
+constinit std::atomic<std::uint32_t> g_code_generation{0};
+
+namespace {
+
+enum class Step : std::uint8_t { Taken, Ended, Cut };
+
+std::uint64_t load(std::uint64_t address) noexcept { return *reinterpret_cast<const std::uint64_t*>(address); }
+
+bool reaches(StackMemory& memory, Range& range, std::uint64_t address) noexcept {
+  return range.holds(address) || memory.extend_up(range, address);
+}
+
+[[gnu::noinline]] Step step_realigned(StackMemory& memory, Range& range, Rule rule, Frame& frame) noexcept {
+  if (rule.kind != RuleKind::Drap) return rule.kind == RuleKind::End ? Step::Ended : Step::Cut;
+  const std::uint64_t cfa_word = frame.rbp + static_cast<std::uint64_t>(std::int64_t{rule.cfa_offset});
+  if ((cfa_word & 7) != 0 || !reaches(memory, range, cfa_word)) return Step::Cut;
+  const std::uint64_t next = load(cfa_word) - 8;
+  if (next <= frame.slot || (next & 7) != 0 || !reaches(memory, range, next)) return Step::Cut;
+  if ((rule.flags & kSavesRbp) != 0) {
+    const std::uint64_t saved = frame.rbp + static_cast<std::uint64_t>(std::int64_t{rule.rbp_words} * 8);
+    if ((saved & 7) != 0 || !reaches(memory, range, saved)) return Step::Cut;
+    frame.rbp = load(saved);
+  }
+  frame.slot = next;
+  frame.pc = load(next);
+  return frame.pc != 0 ? Step::Taken : Step::Ended;
+}
+
+// The address of the caller's return slot by a plain rule.
+std::uint64_t caller_slot(Rule rule, const NewFrame& frame) noexcept {
+  const auto offset = static_cast<std::uint64_t>(std::int64_t{rule.cfa_offset});
+  return rule.kind == RuleKind::Rsp ? frame.slot + offset : frame.rbp + offset - 8;
+}
+
+// Goes from a frame to its caller. Never reads outside the range.
+inline Step step(StackMemory& memory, Range& range, Rule rule, Frame& frame) noexcept {
+  std::uint64_t next = 0;
+  // Branches, not selects, and kept so by the empty assembly: most frames do not need RBP, and a select would make every
+  // step wait for the load of it.
+  if (rule.kind == RuleKind::Rsp) [[likely]] {
+    next = frame.slot + static_cast<std::uint64_t>(std::int64_t{rule.cfa_offset});
+    asm volatile("" : "+r"(next));
+  } else if (rule.kind == RuleKind::Rbp) {
+    next = frame.rbp + static_cast<std::uint64_t>(std::int64_t{rule.cfa_offset}) - 8;
+    asm volatile("" : "+r"(next));
+  } else {
+    return step_realigned(memory, range, rule, frame);
+  }
+  if (next <= frame.slot || (next & 7) != 0) [[unlikely]] return Step::Cut;
+  if (next >= range.high && !memory.extend_up(range, next)) [[unlikely]] return Step::Cut;
+  if (rule.rbp_words != 0) {
+    const std::uint64_t saved = next + 8 + static_cast<std::uint64_t>(std::int64_t{rule.rbp_words} * 8);
+    if (!range.holds(saved)) [[unlikely]] return Step::Cut;
+    frame.rbp = load(saved);
+    asm volatile("");
+  }
+  frame.slot = next;
+  frame.pc = load(next);
+  return frame.pc != 0 ? Step::Taken : Step::Ended;
+}
+
+// Everything a full unwind from frame `index` outward would read, compared. 0: it is all as it was; otherwise the outermost
+// frame from which on that may not be said, plus one.
+std::size_t find_change(const StackCache& cache, std::size_t index) noexcept {
+  if (const std::size_t changed = first_changed(cache.returns, index); changed != 0) return changed;
+  const std::size_t extra = first_changed(cache.extra, cache.details[index].extra_end);
+  if (extra == 0) return 0;
+  std::size_t frame = index;
+  while (frame > 0 && cache.details[frame - 1].extra_end >= extra) --frame;
+  return frame + 1;
+}
+
+// The same on a stack we know less about: word by word, so that nothing is read that the frames inside do not lead to.
+std::size_t find_change_carefully(const StackCache& cache, std::size_t index, StackMemory& memory, Range& range) noexcept {
+  const auto holds = [&](const Word& word) { return reaches(memory, range, word.address) && load(word.address) == word.value; };
+  for (std::size_t k = index; k > 0; --k) {
+    if (!holds(cache.returns[k - 1])) return k;
+  }
+  for (std::size_t k = 0; k < cache.details[index].extra_end; ++k) {
+    if (!holds(cache.extra[k])) return index + 1;
+  }
+  return 0;
+}
+
+// The number a stack's outermost frame hangs on: 0, or a mark.
+std::uint32_t root_of(std::uint64_t mark, std::uint64_t& hash) noexcept {
+  std::uint32_t id = 0;
+  hash = kRootHash;
+  const auto hang = [&](std::uint64_t pc) {
+    hash = path_hash(hash, pc);
+    id = g_recorder.stacks.intern(id, pc, hash);
+  };
+  if (const std::uint32_t epoch = g_recorder.epoch.load(std::memory_order_relaxed); epoch != 0) [[unlikely]] {
+    hang(wire::kMarkEpoch + epoch % 2048);
+  }
+  if (mark != 0) [[unlikely]] hang(mark);
+  return id;
+}
+
+// Interns the innermost frames that fit: the cache's first `kept`, then the fresh ones. The cache stays as it is.
+[[gnu::noinline]] std::uint32_t intern_too_deep(ThreadState& thread, std::size_t kept, std::size_t fresh) noexcept {
+  const std::size_t most = g_recorder.max_depth;
+  std::uint64_t hash = 0;
+  std::uint32_t id = root_of(wire::kMarkTooDeep, hash);
+  const auto add = [&](std::uint64_t pc) {
+    hash = path_hash(hash, pc);
+    id = g_recorder.stacks.intern(id, pc, hash);
+  };
+  if (fresh > most) fresh = most;
+  for (std::size_t i = kept - (most - fresh > kept ? kept : most - fresh); i < kept; ++i) add(thread.cache.returns[i].value);
+  for (std::size_t i = fresh; i > 0; --i) add(thread.fresh[i - 1].pc);
+  return id;
+}
+
+// Adds the words that the way outward from the outermost frame read: why it ended there must stay true.
+std::uint16_t guard_root(StackCache& cache, const NewFrame& root, const Range& range) noexcept {
+  std::uint16_t used = 0;
+  const auto guard = [&](std::uint64_t address) {
+    if ((address & 7) == 0 && range.holds(address)) cache.extra[used++] = {address, load(address)};
+  };
+  switch (root.rule.kind) {
+  case RuleKind::Rsp:
+  case RuleKind::Rbp: guard(caller_slot(root.rule, root)); break;
+  case RuleKind::Drap: {
+    const std::uint64_t cfa_word = root.rbp + static_cast<std::uint64_t>(std::int64_t{root.rule.cfa_offset});
+    guard(cfa_word);
+    if (used != 0) guard(cache.extra[0].value - 8);
+    break;
+  }
+  case RuleKind::End:
+  case RuleKind::Stop:
+  case RuleKind::Slow: break;
+  }
+  return used;
+}
+
+// Puts the fresh frames, innermost first in the array, inside the cache's frames and gives the innermost one's number.
+std::uint32_t add_frames(ThreadState& thread, std::size_t fresh, std::uint64_t mark, const Range& range) noexcept {
+  StackCache& cache = thread.cache;
+  std::size_t count = cache.count;
+  if (count + fresh > g_recorder.max_depth) [[unlikely]] return intern_too_deep(thread, count, fresh);
+
+  std::uint64_t hash = 0;
+  std::uint32_t id = 0;
+  if (count != 0) {
+    hash = cache.details[count - 1].hash;
+    id = cache.details[count - 1].id;
+  } else {
+    id = root_of(mark, hash);
+  }
+  // Where each frame's number is looked up depends on addresses only, so all the looking up can be under way at once.
+  for (std::size_t i = fresh, k = count; i > 0; --i, ++k) {
+    hash = path_hash(hash, thread.fresh[i - 1].pc);
+    cache.details[k].hash = hash;
+    __builtin_prefetch(g_recorder.stacks.place_of(hash));
+  }
+  bool needs_rbp = count != 0 && cache.details[count - 1].needs_rbp;
+  std::uint16_t extra = count != 0 ? cache.details[count - 1].extra_end : std::uint16_t{0};
+  for (std::size_t i = fresh; i > 0; --i, ++count) {
+    const NewFrame& frame = thread.fresh[i - 1];
+    const Rule rule = frame.rule;
+    StackCache::Detail& detail = cache.details[count];
+    id = g_recorder.stacks.intern(id, frame.pc, detail.hash);
+    cache.returns[count] = {frame.slot, frame.pc};
+    const auto guard = [&](std::uint64_t address) { cache.extra[extra++] = {address, load(address)}; };
+    if (count == 0) [[unlikely]] {
+      needs_rbp = rule.kind == RuleKind::Rbp || rule.kind == RuleKind::Drap;
+      extra = guard_root(cache, frame, range);
+    } else if (rule.kind == RuleKind::Drap) [[unlikely]] {
+      guard(frame.rbp + static_cast<std::uint64_t>(std::int64_t{rule.cfa_offset}));
+      if ((rule.flags & kSavesRbp) != 0 && needs_rbp) {
+        guard(frame.rbp + static_cast<std::uint64_t>(std::int64_t{rule.rbp_words} * 8));
+      }
+      needs_rbp = true;
+    } else {
+      if (rule.rbp_words != 0) {
+        // The RBP that a frame further out starts from comes out of this word.
+        if (needs_rbp) {
+          guard(cache.returns[count - 1].address + 8 + static_cast<std::uint64_t>(std::int64_t{rule.rbp_words} * 8));
+        }
+        needs_rbp = false;
+      }
+      if (rule.kind == RuleKind::Rbp) needs_rbp = true;
+    }
+    detail.rbp = frame.rbp;
+    detail.rule = rule;
+    detail.id = id;
+    detail.extra_end = extra;
+    detail.needs_rbp = needs_rbp;
+  }
+  cache.count = static_cast<std::uint32_t>(count);
+  return id;
+}
+
+// Notes the innermost frame of the cache as a place the program calls from, so that the next call from there is quick.
+void note_site(ThreadState& thread, std::uint32_t generation) noexcept {
+  const StackCache& cache = thread.cache;
+  const std::size_t innermost = cache.count - 1;
+  const StackCache::Detail& detail = cache.details[innermost];
+  const Rule rule = detail.rule;
+  if (rule.kind != RuleKind::Rsp && rule.kind != RuleKind::Rbp) return;
+  const StackCache::Detail& caller = cache.details[innermost - 1];
+  KnownSite& site = known_site(thread, cache.returns[innermost].value, cache.returns[innermost].address);
+  site.pc = cache.returns[innermost].value;
+  site.slot = cache.returns[innermost].address;
+  site.rbp = detail.rbp;
+  site.caller_slot = cache.returns[innermost - 1].address;
+  // Words the site's function saved RBP in are not among those that guard its caller.
+  site.rbp_word = caller.needs_rbp && rule.rbp_words != 0
+                      ? site.caller_slot + 8 + static_cast<std::uint64_t>(std::int64_t{rule.rbp_words} * 8)
+                      : 0;
+  site.needs_rbp = detail.needs_rbp ? 1 : 0;
+  site.caller = static_cast<std::uint32_t>(innermost - 1);
+  site.caller_id = caller.id;
+  site.id = detail.id;
+  site.generation = generation;
+}
+
+} // namespace
+
+std::uint32_t capture_changed(ThreadState& thread, std::uint64_t pc, std::uint64_t slot, std::uint64_t rbp) noexcept {
+  StackCache& cache = thread.cache;
+  const std::uint32_t generation = g_code_generation.load(std::memory_order_acquire); // pairs with note_unloading()
+  if (thread.generation != generation) [[unlikely]] {
+    cache.count = 0;
+    thread.generation = generation;
+  }
+  StackMemory& memory = thread.stack;
+  Range& range = memory.around(slot);
+  const bool own = &range == &memory.own();
+
+  std::size_t known = cache.count; // frames outside this index may be met again
+  std::size_t sound = known;       // and those outside this one are worth comparing
+  std::size_t fresh = 0;
+  Frame frame{pc, slot, rbp};
+  RuleEntry* entry = nullptr;
+  bool guessed = false;
+  std::uint64_t mark = 0;
+  for (;;) {
+    while (known > 0 && cache.returns[known - 1].address < frame.slot) --known;
+    Rule rule;
+    if (known > 0 && is_frame(cache, known - 1, frame)) {
+      if (known <= sound) {
+        const std::size_t changed =
+            own ? find_change(cache, known - 1) : find_change_carefully(cache, known - 1, memory, range);
+        if (changed == 0) [[likely]] {
+          cache.count = static_cast<std::uint32_t>(known);
+          break;
+        }
+        sound = changed - 1;
+      }
+      rule = cache.details[--known].rule;
+      entry = nullptr;
+    } else {
+      entry = entry != nullptr ? g_recorder.rules.find_next(entry, frame.pc) : g_recorder.rules.find(frame.pc);
+      rule = entry->rule;
+    }
+    if (rule.kind == RuleKind::Slow) [[unlikely]] return capture_slowly(thread, {pc, slot, rbp});
+    if (rule.kind == RuleKind::Stop) [[unlikely]] {
+      mark = wire::kMarkCut;
+      if (guessed) { // a guess that led nowhere: this is no frame
+        cache.count = 0;
+        break;
+      }
+    }
+    NewFrame& next = thread.fresh[fresh++]; // field by field: a wide load of narrow stores would stall
+    next.pc = frame.pc;
+    next.slot = frame.slot;
+    next.rbp = frame.rbp;
+    next.rule = rule;
+    if (fresh == kMostFrames) [[unlikely]] return intern_too_deep(thread, 0, fresh);
+    guessed = (rule.flags & kGuessed) != 0;
+    const Step taken = step(memory, range, rule, frame);
+    if (taken == Step::Taken) [[likely]] continue;
+    // A frame pointer of zero is how start-up code marks the outermost frame.
+    if (taken == Step::Cut && !(guessed && frame.rbp == 0)) mark = wire::kMarkCut;
+    cache.count = 0;
+    break;
+  }
+  const std::uint32_t id = add_frames(thread, fresh, mark, range);
+  if (own && cache.count >= 2 && cache.returns[cache.count - 1].address == slot) note_site(thread, generation);
+  return id;
+}
+
+} // namespace heaptape::recorder

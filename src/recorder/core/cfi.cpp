@@ -1,0 +1,277 @@
+#include "recorder/core/cfi.h"
+
+#include <dlfcn.h>
+
+#include "recorder/core/byte_walk.h"
+
+namespace heaptape::recorder {
+
+namespace {
+
+// A CIE's fields that matter here.
+struct Common {
+  CfiContext context;
+  const std::uint8_t* code = nullptr;
+  const std::uint8_t* end = nullptr;
+  bool signal_frame = false;
+  bool augmented = false;
+};
+
+// The body of the entry at `entry`: what follows its length field, and where it ends. Null when it leaves the object.
+struct Entry {
+  const std::uint8_t* body = nullptr;
+  const std::uint8_t* end = nullptr;
+};
+
+Entry read_entry(const CodeObject& object, const std::uint8_t* entry) noexcept {
+  const auto* limit = reinterpret_cast<const std::uint8_t*>(object.end);
+  if (reinterpret_cast<std::uint64_t>(entry) < object.start || entry >= limit) return {};
+  ByteWalk walk(entry, limit);
+  std::uint64_t length = walk.fixed<std::uint32_t>();
+  if (length == 0xffff'ffff) length = walk.fixed<std::uint64_t>();
+  if (walk.bad() || length == 0 || length > static_cast<std::uint64_t>(limit - walk.at())) return {};
+  return {walk.at(), walk.at() + length};
+}
+
+bool read_common(const CodeObject& object, const std::uint8_t* entry, Common& common) noexcept {
+  const Entry cie = read_entry(object, entry);
+  if (cie.body == nullptr) return false;
+  ByteWalk walk(cie.body, cie.end);
+  if (walk.fixed<std::uint32_t>() != 0) return false; // not a CIE
+  const auto version = walk.fixed<std::uint8_t>();
+  const auto* augmentation = walk.at();
+  while (walk.fixed<std::uint8_t>() != 0 && !walk.bad()) {}
+  if (walk.bad()) return false;
+  common.context.code_alignment = walk.uleb();
+  common.context.data_alignment = walk.sleb();
+  const std::uint64_t return_register = version == 1 ? walk.fixed<std::uint8_t>() : walk.uleb();
+  if (*augmentation == 'z') {
+    common.augmented = true;
+    const std::uint64_t size = walk.uleb();
+    const auto* code = walk.at() + size;
+    if (size > static_cast<std::uint64_t>(cie.end - walk.at())) return false;
+    for (const auto* letter = augmentation + 1; *letter != 0; ++letter) {
+      if (*letter == 'R') {
+        common.context.pointer_encoding = walk.fixed<std::uint8_t>();
+      } else if (*letter == 'P') {
+        const auto encoding = walk.fixed<std::uint8_t>();
+        (void)walk.encoded(encoding & 0x7f, 0);
+      } else if (*letter == 'L') {
+        walk.skip(1);
+      } else if (*letter == 'S') {
+        common.signal_frame = true;
+      } else if (*letter != 'B') {
+        break;
+      }
+    }
+    common.code = code;
+  } else if (*augmentation == 0) {
+    common.code = walk.at();
+  } else {
+    return false; // an old form we do not know
+  }
+  common.end = cie.end;
+  return !walk.bad() && return_register == kReturn;
+}
+
+// Binary search in the table of .eh_frame_hdr, in its one usual form: sorted pairs of data-relative 32-bit numbers.
+const std::uint8_t* find_fde(const CodeObject& object, std::uint64_t pc) noexcept {
+  const std::uint8_t* header = object.eh_frame_hdr;
+  const auto base = reinterpret_cast<std::uint64_t>(header);
+  constexpr std::uint8_t kDataRelativeInt32 = 0x3b;
+  if (header == nullptr || header[0] != 1 || header[3] != kDataRelativeInt32) return nullptr;
+  ByteWalk walk(header + 4, reinterpret_cast<const std::uint8_t*>(object.end));
+  (void)walk.encoded(header[1], base);
+  const std::uint64_t count = walk.encoded(header[2], base);
+  if (walk.bad() || count == 0 || count > (object.end - reinterpret_cast<std::uint64_t>(walk.at())) / 8) return nullptr;
+  struct Row {
+    std::int32_t function;
+    std::int32_t entry;
+  };
+  const auto* rows = reinterpret_cast<const Row*>(walk.at());
+  const auto relative = static_cast<std::int64_t>(pc - base);
+  if (relative < rows[0].function) return nullptr;
+  std::uint64_t low = 0;
+  std::uint64_t high = count;
+  while (high - low > 1) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    if (rows[middle].function <= relative) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return header + rows[low].entry;
+}
+
+// Sets a register's rule; registers nobody depends on are passed over.
+void set_rule(CfiRow& row, std::uint64_t dwarf_register, RegisterRule rule) noexcept {
+  if (RegisterRule* slot = row.rule_of(dwarf_register); slot != nullptr) *slot = rule;
+}
+
+void restore_rule(CfiRow& row, const CfiRow& initial, std::uint64_t dwarf_register) noexcept {
+  CfiRow copy = initial;
+  if (const RegisterRule* rule = copy.rule_of(dwarf_register); rule != nullptr) set_rule(row, dwarf_register, *rule);
+}
+
+const std::uint8_t* take_expression(ByteWalk& walk) noexcept {
+  const auto* expression = walk.at();
+  walk.skip(walk.uleb());
+  return expression;
+}
+
+} // namespace
+
+RegisterRule* CfiRow::rule_of(std::uint64_t dwarf_register) noexcept {
+  switch (dwarf_register) {
+  case 3: return &rbx;
+  case 6: return &rbp;
+  case 7: return &rsp;
+  case 10: return &r10;
+  case 12: return &r12;
+  case 13: return &r13;
+  case 14: return &r14;
+  case 15: return &r15;
+  case 16: return &return_address;
+  default: return nullptr;
+  }
+}
+
+bool run_instructions(const CfiContext& context, const std::uint8_t* code, const std::uint8_t* end,
+                      std::uint64_t location, std::uint64_t pc, CfiRow& row, const CfiRow& initial) noexcept {
+  constexpr std::size_t kRemembered = 3; // compilers nest DW_CFA_remember_state once
+  CfiRow remembered[kRemembered];
+  std::size_t depth = 0;
+  ByteWalk walk(code, end);
+  const auto scaled = [&](std::int64_t factor) { return factor * context.data_alignment; };
+
+  while (!walk.done()) {
+    const auto operation = walk.fixed<std::uint8_t>();
+    const std::uint8_t low = operation & 0x3f;
+    std::uint64_t advance = 0;
+    switch (operation >> 6) {
+    case 1: advance = low * context.code_alignment; break; // DW_CFA_advance_loc
+    case 2:                                                // DW_CFA_offset
+      set_rule(row, low, {How::AtOffset, scaled(static_cast<std::int64_t>(walk.uleb()))});
+      break;
+    case 3: restore_rule(row, initial, low); break; // DW_CFA_restore
+    default:
+      switch (operation) {
+      case 0x00: break; // nop
+      case 0x01: {      // set_loc
+        const std::uint64_t next = walk.encoded(context.pointer_encoding, 0);
+        if (next < location) return false;
+        advance = next - location;
+        break;
+      }
+      case 0x02: advance = walk.fixed<std::uint8_t>() * context.code_alignment; break;
+      case 0x03: advance = walk.fixed<std::uint16_t>() * context.code_alignment; break;
+      case 0x04: advance = walk.fixed<std::uint32_t>() * context.code_alignment; break;
+      case 0x05: { // offset_extended
+        const std::uint64_t which = walk.uleb();
+        set_rule(row, which, {How::AtOffset, scaled(static_cast<std::int64_t>(walk.uleb()))});
+        break;
+      }
+      case 0x06: restore_rule(row, initial, walk.uleb()); break;
+      case 0x07: set_rule(row, walk.uleb(), {How::Undefined, std::int64_t{0}}); break;
+      case 0x08: set_rule(row, walk.uleb(), {How::Same, std::int64_t{0}}); break;
+      case 0x09: { // register
+        const std::uint64_t which = walk.uleb();
+        set_rule(row, which, {How::Register, static_cast<std::int64_t>(walk.uleb())});
+        break;
+      }
+      case 0x0a: // remember_state
+        if (depth == kRemembered) return false;
+        remembered[depth++] = row;
+        break;
+      case 0x0b: // restore_state
+        if (depth == 0) return false;
+        row = remembered[--depth];
+        break;
+      case 0x0c: // def_cfa
+        row.cfa_register = static_cast<std::uint8_t>(walk.uleb());
+        row.cfa_offset = static_cast<std::int64_t>(walk.uleb());
+        row.cfa_expression = nullptr;
+        break;
+      case 0x0d:
+        row.cfa_register = static_cast<std::uint8_t>(walk.uleb());
+        row.cfa_expression = nullptr;
+        break;
+      case 0x0e: row.cfa_offset = static_cast<std::int64_t>(walk.uleb()); break;
+      case 0x0f: row.cfa_expression = take_expression(walk); break;
+      case 0x10: { // expression
+        const std::uint64_t which = walk.uleb();
+        set_rule(row, which, {How::AtExpression, take_expression(walk)});
+        break;
+      }
+      case 0x11: { // offset_extended_sf
+        const std::uint64_t which = walk.uleb();
+        set_rule(row, which, {How::AtOffset, scaled(walk.sleb())});
+        break;
+      }
+      case 0x12: // def_cfa_sf
+        row.cfa_register = static_cast<std::uint8_t>(walk.uleb());
+        row.cfa_offset = scaled(walk.sleb());
+        row.cfa_expression = nullptr;
+        break;
+      case 0x13: row.cfa_offset = scaled(walk.sleb()); break;
+      case 0x14: { // val_offset
+        const std::uint64_t which = walk.uleb();
+        set_rule(row, which, {How::Offset, scaled(static_cast<std::int64_t>(walk.uleb()))});
+        break;
+      }
+      case 0x15: { // val_offset_sf
+        const std::uint64_t which = walk.uleb();
+        set_rule(row, which, {How::Offset, scaled(walk.sleb())});
+        break;
+      }
+      case 0x16: { // val_expression
+        const std::uint64_t which = walk.uleb();
+        set_rule(row, which, {How::Expression, take_expression(walk)});
+        break;
+      }
+      case 0x2e: (void)walk.uleb(); break; // GNU_args_size
+      default: return false;
+      }
+    }
+    if (walk.bad()) return false;
+    if (advance > pc - location) return true; // the row we have covers pc
+    location += advance;
+  }
+  return !walk.bad();
+}
+
+CodeObject find_object(std::uint64_t pc) noexcept {
+  dl_find_object found;
+  if (_dl_find_object(reinterpret_cast<void*>(pc), &found) != 0) return {};
+  return {reinterpret_cast<std::uint64_t>(found.dlfo_map_start), reinterpret_cast<std::uint64_t>(found.dlfo_map_end),
+          found.dlfo_link_map, static_cast<const std::uint8_t*>(found.dlfo_eh_frame)};
+}
+
+CfiResult find_row(const CodeObject& object, std::uint64_t pc, CfiRow& row, bool& signal_frame) noexcept {
+  const std::uint8_t* fde = find_fde(object, pc);
+  if (fde == nullptr) return CfiResult::NoInformation;
+  const Entry entry = read_entry(object, fde);
+  if (entry.body == nullptr) return CfiResult::Unsupported;
+  ByteWalk walk(entry.body, entry.end);
+  const auto to_common = walk.fixed<std::int32_t>();
+  Common common;
+  if (walk.bad() || !read_common(object, entry.body - to_common, common)) return CfiResult::Unsupported;
+  const std::uint64_t start = walk.encoded(common.context.pointer_encoding, 0);
+  const std::uint64_t size = walk.encoded(common.context.pointer_encoding & 0x0f, 0);
+  if (common.augmented) walk.skip(walk.uleb());
+  if (walk.bad()) return CfiResult::Unsupported;
+  if (pc < start || pc - start >= size) return CfiResult::NoInformation;
+
+  row = {};
+  const CfiRow nothing{};
+  if (!run_instructions(common.context, common.code, common.end, 0, ~std::uint64_t{0}, row, nothing)) {
+    return CfiResult::Unsupported;
+  }
+  const CfiRow initial = row;
+  if (!run_instructions(common.context, walk.at(), entry.end, start, pc, row, initial)) return CfiResult::Unsupported;
+  signal_frame = common.signal_frame;
+  return CfiResult::Found;
+}
+
+} // namespace heaptape::recorder

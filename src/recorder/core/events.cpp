@@ -1,0 +1,131 @@
+#include "recorder/core/events.h"
+
+#include <sys/syscall.h>
+
+#include "recorder/core/machine.h"
+#include "recorder/core/recorder.h"
+
+namespace heaptape::recorder {
+
+thread_local constinit ThreadState* t_thread [[gnu::tls_model("initial-exec")]] = nullptr;
+constinit ThreadArrived g_thread_arrived = nullptr;
+
+namespace {
+
+enum class Arrival : std::uint8_t { No, Claiming, Arranging };
+thread_local constinit Arrival t_arrival [[gnu::tls_model("initial-exec")]] = Arrival::No;
+
+std::uint64_t thread_pointer() noexcept {
+  std::uint64_t pointer = 0;
+  asm("movq %%fs:0, %0" : "=r"(pointer));
+  return pointer;
+}
+
+wire::ThreadSlot* slot_at(std::uint32_t index) noexcept {
+  return reinterpret_cast<wire::ThreadSlot*>(g_recorder.memory + g_recorder.header->config.slots) + index;
+}
+
+ThreadState* prepare(std::uint32_t index, const Frame& site) noexcept {
+  const wire::Config& config = g_recorder.header->config;
+  std::uint8_t* ring = g_recorder.memory + config.rings + index * config.ring_stride;
+  auto* thread = reinterpret_cast<ThreadState*>(ring + config.ring_stride - wire::kScratchBytes);
+  thread->slot = slot_at(index);
+  thread->ring = reinterpret_cast<wire::Record*>(ring);
+  thread->ring_mask = config.ring_records - 1;
+  thread->ring_shift = static_cast<unsigned>(__builtin_ctz(config.ring_records));
+  thread->limit = 0;
+  thread->slow_captures = 0;
+  thread->cache.count = 0; // the former thread's stack is gone
+  // A filter may forbid even this; then the collector does without the number.
+  thread->tid = in_sandbox() ? 0 : static_cast<std::uint32_t>(system_call(SYS_gettid));
+  // A thread's control block sits at the top of its stack; the first thread's stack is the process's.
+  const bool is_main = thread->tid == g_recorder.main_tid ||
+                       (site.slot < g_recorder.main_stack_top && g_recorder.main_stack_top - site.slot < g_recorder.stack_reach);
+  thread->stack.start(is_main ? g_recorder.main_stack_top : thread_pointer(), g_recorder.stack_reach);
+  return thread;
+}
+
+// Takes a free slot for the calling thread. Null when there is none, or when this very thread is in the middle of it.
+ThreadState* arrive(const Frame& site) noexcept {
+  if (t_arrival == Arrival::Arranging) return nullptr; // our own doing, not the program's
+  if (t_arrival == Arrival::Claiming) {                // a signal handler in a bad moment
+    count_loss(wire::Loss::BeforeStart);
+    return nullptr;
+  }
+  t_arrival = Arrival::Claiming;
+  ThreadState* thread = nullptr;
+  const std::uint32_t slots = g_recorder.header->usable_slots.load(std::memory_order_relaxed);
+  for (std::uint32_t index = 0; index < slots && thread == nullptr; ++index) {
+    auto expected = static_cast<std::uint32_t>(wire::SlotState::Free);
+    std::atomic<std::uint32_t>& state = slot_at(index)->state;
+    if (state.load(std::memory_order_relaxed) != expected) continue;
+    if (state.compare_exchange_strong(expected, static_cast<std::uint32_t>(wire::SlotState::Claimed),
+                                      std::memory_order_acq_rel)) { // pairs with the collector's release of the slot
+      thread = prepare(index, site);
+    }
+  }
+  if (thread != nullptr) {
+    thread->slot->busy.store(1, std::memory_order_relaxed);
+    thread->entry_slot = site.slot;
+    thread->slot->tid.store(thread->tid, std::memory_order_relaxed);
+    t_thread = thread;
+    put(*thread, EventKind::ThreadStart, thread_pointer(), thread->tid, 0);
+    thread->slot->busy.store(0, std::memory_order_release);
+    t_arrival = Arrival::Arranging;
+    if (g_thread_arrived != nullptr) g_thread_arrived();
+  }
+  t_arrival = Arrival::No;
+  return thread;
+}
+
+// The hook that marked the thread busy cannot be running any more: its frame is gone from the stack we stand on.
+bool was_abandoned(ThreadState& thread, const Frame& site) noexcept {
+  return site.slot >= thread.entry_slot && thread.stack.on_own_stack(site.slot) &&
+         thread.stack.on_own_stack(thread.entry_slot);
+}
+
+} // namespace
+
+void record_unusual(EventKind kind, std::uint64_t address, std::uint64_t size, const Frame& site, bool with_stack) noexcept {
+  ThreadState* thread = t_thread;
+  if (thread == nullptr) {
+    thread = arrive(site);
+    if (thread == nullptr) {
+      if (t_arrival == Arrival::No) count_loss(wire::Loss::NoThreadSlot);
+      return;
+    }
+    record(kind, address, size, site, with_stack);
+    return;
+  }
+  if (was_abandoned(*thread, site)) {
+    count_loss(wire::Loss::AbandonedHook);
+    fill_holes(*thread);
+    thread->slow_captures = 0;
+    thread->cache.count = 0;
+    thread->slot->busy.store(0, std::memory_order_release);
+    record(kind, address, size, site, with_stack);
+    return;
+  }
+  // A signal handler that interrupted a hook: the interrupted capture owns the cache, so unwind without it. The slot stays
+  // busy on behalf of the hook below.
+  const std::uint32_t stack = with_stack ? capture_slowly(*thread, site) : 0;
+  if (with_stack) check_stack(site, stack);
+  put(*thread, kind, address, size, stack);
+}
+
+void leave_thread() noexcept {
+  ThreadState* thread = t_thread;
+  if (thread == nullptr) return;
+  t_thread = nullptr;
+  if (!is_recording()) return;
+  compiler_barrier();
+  thread->slot->busy.store(0, std::memory_order_relaxed);
+  thread->slot->state.store(static_cast<std::uint32_t>(wire::SlotState::Exiting), std::memory_order_release);
+}
+
+void forget_thread() noexcept {
+  t_thread = nullptr;
+  t_arrival = Arrival::No;
+}
+
+} // namespace heaptape::recorder

@@ -1,0 +1,53 @@
+// From a hook to the ring: finds the thread's state, captures the stack, writes the record.
+#pragma once
+
+#include <cstdint>
+
+#include "recorder/core/capture.h"
+#include "recorder/core/ring.h"
+#include "recorder/core/thread_state.h"
+
+namespace heaptape::recorder {
+
+// The current thread's state; null until its first event, and after its last.
+extern thread_local constinit ThreadState* t_thread [[gnu::tls_model("initial-exec")]];
+
+// Called once per thread after it has got its slot, to arrange for leave_thread() at its end. Set by the hooks.
+using ThreadArrived = void (*)() noexcept;
+extern constinit ThreadArrived g_thread_arrived;
+
+// The uncommon cases of record(): first event of a thread, a hook inside a hook.
+[[gnu::noinline]] void record_unusual(EventKind kind, std::uint64_t address, std::uint64_t size, const Frame& site,
+                                      bool with_stack) noexcept;
+
+#ifdef HEAPTAPE_CHECK_STACKS
+// Test builds only: compares each captured stack with another unwinder's.
+void check_stack(const Frame& site, std::uint32_t stack) noexcept;
+#else
+inline void check_stack(const Frame&, std::uint32_t) noexcept {}
+#endif
+
+// Records one event. Leaves errno alone. The thread's clock is read inside, so call it before a real free and after a real
+// malloc: an address that changes hands between threads then always shows its release first.
+[[gnu::always_inline]] inline void record(EventKind kind, std::uint64_t address, std::uint64_t size, const Frame& site, bool with_stack) noexcept {
+  ThreadState* thread = t_thread;
+  if (thread == nullptr || thread->slot->busy.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+    record_unusual(kind, address, size, site, with_stack);
+    return;
+  }
+  thread->slot->busy.store(1, std::memory_order_relaxed);
+  thread->entry_slot = site.slot;
+  compiler_barrier();
+  const std::uint32_t stack = with_stack ? capture(*thread, site) : 0;
+  if (with_stack) check_stack(site, stack);
+  put(*thread, kind, address, size, stack);
+  thread->slot->busy.store(0, std::memory_order_release);
+}
+
+// The thread is about to end: gives its slot back to the collector. A later event takes a new one.
+void leave_thread() noexcept;
+
+// In the child of a fork: forgets the parent's slot.
+void forget_thread() noexcept;
+
+} // namespace heaptape::recorder

@@ -1,0 +1,90 @@
+#include "recorder/core/intern.h"
+
+namespace heaptape::recorder {
+
+namespace {
+
+constexpr std::uint64_t kPcBits = 48;
+constexpr std::uint64_t kPcMask = (std::uint64_t{1} << kPcBits) - 1;
+
+// A node keeps 48 bits of its path hash (32 low, 16 above them): enough to find its place in the largest table.
+std::uint64_t hash_of(const wire::StackNode& node) noexcept {
+  return (node.pc_hash.load(std::memory_order_relaxed) >> kPcBits) << 32 | node.hash.load(std::memory_order_relaxed);
+}
+
+// Puts a node into a table unless an equal one is there; gives the number that others will find.
+std::uint32_t place(wire::InternEntry* entries, std::uint64_t mask, std::uint32_t parent, std::uint64_t pc,
+                    std::uint64_t hash, std::uint32_t id) noexcept {
+  const std::uint64_t key = pc << 16 | (parent & 0xffff);
+  for (std::uint64_t i = hash;; ++i) {
+    wire::InternEntry& entry = entries[i & mask];
+    std::uint64_t seen = entry.key.load(std::memory_order_acquire);
+    if (seen == 0 && entry.key.compare_exchange_strong(seen, key, std::memory_order_acq_rel)) {
+      entry.value.store(std::uint64_t{parent >> 16} << 32 | id, std::memory_order_release); // pairs with intern()
+      return id;
+    }
+    if (seen != key) continue;
+    // An entry without a value is being written by a thread that may be the very one we interrupted: pass it by.
+    const std::uint64_t value = entry.value.load(std::memory_order_acquire);
+    if (value >> 32 == parent >> 16 && static_cast<std::uint32_t>(value) != 0) return static_cast<std::uint32_t>(value);
+  }
+}
+
+} // namespace
+
+void InternTable::start(std::uint8_t* shared_memory) noexcept {
+  header_ = reinterpret_cast<wire::Header*>(shared_memory);
+  tables_ = shared_memory + header_->config.tables;
+  nodes_ = reinterpret_cast<wire::StackNode*>(shared_memory + header_->config.nodes);
+  if (header_->node_count.load(std::memory_order_relaxed) == 0) {
+    header_->node_count.store(1, std::memory_order_relaxed); // node 0 is "no stack"
+  }
+  show_table(header_->current_table.load(std::memory_order_relaxed));
+}
+
+void InternTable::show_table(std::uint32_t table) noexcept {
+  const auto address = reinterpret_cast<std::uint64_t>(tables_ + wire::table_offset(table));
+  packed_view_.store(address | wire::table_bits(table), std::memory_order_release); // pairs with current()
+}
+
+std::uint32_t InternTable::insert(std::uint32_t parent, std::uint64_t pc, std::uint64_t hash) noexcept {
+  const std::uint64_t id = header_->node_count.fetch_add(1, std::memory_order_relaxed);
+  if (id >= header_->config.node_capacity) {
+    header_->losses[static_cast<std::size_t>(wire::Loss::StackTableFull)].fetch_add(1, std::memory_order_relaxed);
+    return parent;
+  }
+  wire::StackNode& node = nodes_[id];
+  node.parent.store(parent, std::memory_order_relaxed);
+  node.hash.store(static_cast<std::uint32_t>(hash), std::memory_order_relaxed);
+  node.pc_hash.store(pc | (hash >> 32) << kPcBits, std::memory_order_release);
+
+  View view = current();
+  if (id * 2 > view.mask) {
+    grow();
+    view = current();
+    // While another thread is still growing the table, leave it its free places: a search must end at one.
+    if (id * 8 > view.mask * 7) return static_cast<std::uint32_t>(id);
+  }
+  return place(view.entries, view.mask, parent, pc, hash, static_cast<std::uint32_t>(id));
+}
+
+void InternTable::grow() noexcept {
+  if (header_->growing.exchange(1, std::memory_order_acq_rel) != 0) return;
+  const std::uint32_t table = header_->current_table.load(std::memory_order_relaxed);
+  const std::uint64_t count = header_->node_count.load(std::memory_order_relaxed);
+  if (table + 1 < header_->config.table_count && count * 2 > std::uint64_t{1} << wire::table_bits(table)) {
+    auto* entries = reinterpret_cast<wire::InternEntry*>(tables_ + wire::table_offset(table + 1));
+    const std::uint64_t mask = (std::uint64_t{1} << wire::table_bits(table + 1)) - 1;
+    for (std::uint64_t id = 1; id < count && id < header_->config.node_capacity; ++id) {
+      const std::uint64_t pc_hash = nodes_[id].pc_hash.load(std::memory_order_acquire); // pairs with insert()
+      if (pc_hash == 0) continue; // still being written: it will have a twin
+      (void)place(entries, mask, nodes_[id].parent.load(std::memory_order_relaxed), pc_hash & kPcMask, hash_of(nodes_[id]),
+                  static_cast<std::uint32_t>(id));
+    }
+    header_->current_table.store(table + 1, std::memory_order_relaxed);
+    show_table(table + 1);
+  }
+  header_->growing.store(0, std::memory_order_release);
+}
+
+} // namespace heaptape::recorder

@@ -1,0 +1,64 @@
+// Call stacks as numbers: (caller's number, pc) -> number, in shared memory, so that the collector can read them.
+#pragma once
+
+#include <cstdint>
+
+#include "wire/layout.h"
+
+namespace heaptape::recorder {
+
+// A hash of the path from the root, carried along so that where to look is known before the caller's number is.
+constexpr std::uint64_t kRootHash = 0x51'7c'c1'b7'27'22'0a'95;
+constexpr std::uint64_t path_hash(std::uint64_t outer, std::uint64_t pc) noexcept {
+  const std::uint64_t mixed = (outer ^ pc) * 0x9e37'79b9'7f4a'7c15u;
+  return mixed ^ (mixed >> 32);
+}
+
+class InternTable {
+public:
+  void start(std::uint8_t* shared_memory) noexcept;
+
+  // For __builtin_prefetch.
+  const void* place_of(std::uint64_t hash) const noexcept {
+    const View view = current();
+    return &view.entries[hash & view.mask];
+  }
+
+  // The number of frame `pc` called from `parent`; `hash` is the path hash including pc. 0 < pc < 2^48.
+  std::uint32_t intern(std::uint32_t parent, std::uint64_t pc, std::uint64_t hash) noexcept {
+    const View view = current();
+    const std::uint64_t key = pc << 16 | (parent & 0xffff);
+    for (std::uint64_t i = hash;; ++i) {
+      wire::InternEntry& entry = view.entries[i & view.mask];
+      const std::uint64_t seen = entry.key.load(std::memory_order_acquire);
+      if (seen == key) [[likely]] {
+        const std::uint64_t value = entry.value.load(std::memory_order_acquire); // pairs with insert()
+        if (value >> 32 == parent >> 16 && static_cast<std::uint32_t>(value) != 0) [[likely]] {
+          return static_cast<std::uint32_t>(value);
+        }
+      } else if (seen == 0) {
+        return insert(parent, pc, hash);
+      }
+    }
+  }
+
+private:
+  struct View {
+    wire::InternEntry* entries;
+    std::uint64_t mask;
+  };
+  View current() const noexcept {
+    const std::uint64_t packed = packed_view_.load(std::memory_order_acquire); // pairs with grow()
+    return {reinterpret_cast<wire::InternEntry*>(packed & ~std::uint64_t{63}), (std::uint64_t{1} << (packed & 63)) - 1};
+  }
+  void show_table(std::uint32_t table) noexcept;
+  std::uint32_t insert(std::uint32_t parent, std::uint64_t pc, std::uint64_t hash) noexcept;
+  void grow() noexcept;
+
+  wire::Header* header_ = nullptr;
+  std::uint8_t* tables_ = nullptr;
+  wire::StackNode* nodes_ = nullptr;
+  std::atomic<std::uint64_t> packed_view_{0}; // address of the current table | its size in bits, in one word
+};
+
+} // namespace heaptape::recorder

@@ -1,0 +1,58 @@
+#include "recorder/core/recorder.h"
+
+#include <cpuid.h>
+#include <time.h>
+
+#include "recorder/core/machine.h"
+
+namespace heaptape::recorder {
+
+constinit Recorder g_recorder;
+constinit Switch g_switch;
+
+namespace {
+
+// The time stamp counter is a clock only where it ticks at one rate in every power state.
+bool tsc_is_invariant() noexcept {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid(0x8000'0007u, &a, &b, &c, &d) == 0) return false;
+  return (d & (1u << 8)) != 0;
+}
+
+std::uint64_t nanoseconds(clockid_t clock) noexcept {
+  timespec now{};
+  (void)clock_gettime(clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+} // namespace
+
+bool start_recorder(std::uint8_t* memory, std::uint64_t main_stack_top, std::uint64_t stack_reach) noexcept {
+  auto* header = reinterpret_cast<wire::Header*>(memory);
+  if (!g_recorder.rules.start()) return false;
+  g_recorder.memory = memory;
+  g_recorder.header = header;
+  g_recorder.main_stack_top = main_stack_top;
+  g_recorder.stack_reach = stack_reach;
+  g_recorder.free_stacks = header->config.free_stacks != 0;
+  g_recorder.max_depth = header->config.max_depth;
+  g_recorder.clock_is_tsc = tsc_is_invariant();
+  g_recorder.stacks.start(memory);
+
+  const std::uint64_t monotonic = nanoseconds(CLOCK_MONOTONIC);
+  g_recorder.clock_base = g_recorder.clock_is_tsc ? read_tsc() : monotonic;
+  header->clock_base_monotonic_ns.store(monotonic, std::memory_order_relaxed);
+  header->clock_base_realtime_ns.store(nanoseconds(CLOCK_REALTIME), std::memory_order_relaxed);
+  header->clock_base_ticks.store(g_recorder.clock_base, std::memory_order_relaxed);
+  header->clock_is_tsc.store(g_recorder.clock_is_tsc ? 1 : 0, std::memory_order_relaxed);
+  return true;
+}
+
+void stop_recorder(wire::OffReason reason) noexcept {
+  g_switch.on.store(0, std::memory_order_relaxed);
+  if (g_recorder.header != nullptr) {
+    g_recorder.header->off_reason.store(static_cast<std::uint32_t>(reason), std::memory_order_release);
+  }
+}
+
+} // namespace heaptape::recorder

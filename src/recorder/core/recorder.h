@@ -1,0 +1,52 @@
+// The recorder's one global state: all zero means off, needs no constructor, survives exit().
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <type_traits>
+
+#include "recorder/core/intern.h"
+#include "recorder/core/rules.h"
+#include "wire/layout.h"
+
+namespace heaptape::recorder {
+
+struct Recorder {
+  std::uint8_t* memory = nullptr; // the shared memory
+  wire::Header* header = nullptr;
+  std::uint64_t clock_base = 0;
+  std::uint32_t max_depth = 0;
+  bool free_stacks = false;
+  bool clock_is_tsc = false;
+  std::uint32_t main_tid = 0;
+  std::uint64_t main_stack_top = 0;
+  std::uint64_t stack_reach = 0; // how large a stack may grow
+  std::atomic<std::uint32_t> epoch{0}; // how often other code was loaded at an address used before
+  RuleTable rules;
+  InternTable stacks;
+};
+static_assert(std::is_trivially_destructible_v<Recorder>);
+
+extern constinit Recorder g_recorder;
+
+// "Are we recording?", alone on a page that the kernel zeroes in the child of every fork, also of a raw clone: a child that
+// nobody prepared reads "no" and cannot touch its parent's tape.
+struct alignas(4096) Switch {
+  std::atomic<std::uint32_t> on;
+};
+extern constinit Switch g_switch;
+
+inline bool is_recording() noexcept { return g_switch.on.load(std::memory_order_relaxed) != 0; }
+
+inline void count_loss(wire::Loss loss) noexcept {
+  g_recorder.header->losses[static_cast<std::size_t>(loss)].fetch_add(1, std::memory_order_relaxed);
+}
+
+// Takes over mapped shared memory whose header has been checked. Clock, interning and unwinding are ready afterwards; the
+// switch is still off.
+[[nodiscard]] bool start_recorder(std::uint8_t* memory, std::uint64_t main_stack_top, std::uint64_t stack_reach) noexcept;
+
+// Stops recording for good and leaves the reason for the collector.
+void stop_recorder(wire::OffReason reason) noexcept;
+
+} // namespace heaptape::recorder

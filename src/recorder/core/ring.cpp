@@ -1,0 +1,83 @@
+#include "recorder/core/ring.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+#include "recorder/core/readable.h"
+
+namespace heaptape::recorder {
+
+namespace {
+
+// Room left for hooks in signal handlers that interrupt a hook between its look at the limit and its reservation.
+constexpr std::uint64_t kSlack = 64;
+
+bool collector_is_gone(const wire::Header& header) noexcept {
+  return header.collector_state.load(std::memory_order_acquire) == wire::kCollectorDone ||
+         (header.collector_mutex[0].load(std::memory_order_acquire) & wire::kCollectorDied) != 0;
+}
+
+void wake_collector(wire::Header& header) noexcept {
+  if (header.collector_asleep.load(std::memory_order_acquire) == 0 || in_sandbox()) return;
+  header.wake.fetch_add(1, std::memory_order_release);
+  (void)system_call(SYS_futex, as_long(&header.wake), FUTEX_WAKE, 1);
+}
+
+// A moment's sleep until the collector has taken something; in a sandbox only a moment.
+void wait_a_little(wire::Header& header, std::uint32_t drained) noexcept {
+  if (in_sandbox()) {
+    for (int i = 0; i < 1000; ++i) pause();
+    return;
+  }
+  header.waiting.fetch_add(1, std::memory_order_seq_cst);
+  timespec most{0, 1'000'000};
+  (void)system_call(SYS_futex, as_long(&header.drained), FUTEX_WAIT, static_cast<long>(drained), as_long(&most));
+  header.waiting.fetch_sub(1, std::memory_order_relaxed);
+}
+
+} // namespace
+
+bool make_room(ThreadState& thread) noexcept {
+  wire::Header& header = *g_recorder.header;
+  const std::uint64_t capacity = thread.ring_mask + 1;
+  for (unsigned spins = 0;; ++spins) {
+    const std::uint32_t drained = header.drained.load(std::memory_order_acquire);
+    const std::uint64_t reserved = thread.slot->reserved.load(std::memory_order_relaxed);
+    const std::uint64_t taken = thread.slot->taken.load(std::memory_order_acquire); // pairs with the collector's store
+    const std::uint64_t used = reserved - taken;
+    if (used >= capacity / 2) wake_collector(header);
+    if (used < capacity - kSlack) {
+      // Look again after another quarter, so that the collector is woken long before the ring is full.
+      const std::uint64_t look_again = reserved + capacity / 4;
+      const std::uint64_t full = taken + capacity - kSlack;
+      thread.limit = look_again < full ? look_again : full;
+      return true;
+    }
+    if (collector_is_gone(header)) {
+      stop_recorder(wire::OffReason::CollectorGone);
+      count_loss(wire::Loss::AfterCollector);
+      return false;
+    }
+    if (header.config.on_full == wire::OnFull::Drop) {
+      count_loss(wire::Loss::RingFull);
+      return false;
+    }
+    if (spins < 20) {
+      for (int i = 0; i < 50; ++i) pause();
+    } else {
+      wait_a_little(header, drained);
+    }
+  }
+}
+
+void fill_holes(ThreadState& thread) noexcept {
+  const std::uint64_t reserved = thread.slot->reserved.load(std::memory_order_relaxed);
+  for (std::uint64_t position = thread.slot->taken.load(std::memory_order_acquire); position < reserved; ++position) {
+    wire::Record& record = thread.ring[position & thread.ring_mask];
+    const std::uint64_t phase = wire::phase_of_lap(position >> thread.ring_shift);
+    if ((record.word0.load(std::memory_order_relaxed) & wire::kPhaseBit) == phase) continue;
+    record.word0.store(ticks_now() << 8 | phase | static_cast<std::uint8_t>(EventKind::None), std::memory_order_release);
+  }
+}
+
+} // namespace heaptape::recorder

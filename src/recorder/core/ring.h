@@ -1,0 +1,40 @@
+// Puts records into the current thread's ring.
+#pragma once
+
+#include <cstdint>
+#include <time.h>
+
+#include "recorder/core/machine.h"
+#include "recorder/core/recorder.h"
+#include "recorder/core/thread_state.h"
+
+namespace heaptape::recorder {
+
+// Ticks since the recording began: TSC where it is invariant, else nanoseconds.
+inline std::uint64_t ticks_now() noexcept {
+  if (g_recorder.clock_is_tsc) [[likely]] return read_tsc() - g_recorder.clock_base;
+  timespec now{};
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec) -
+         g_recorder.clock_base;
+}
+
+// Called when the ring may be full: wakes the collector, waits for it or not as configured. False: no room, drop it.
+[[nodiscard]] bool make_room(ThreadState& thread) noexcept;
+
+// Writes every reserved record that was never finished as "nothing", so that the collector gets past it.
+void fill_holes(ThreadState& thread) noexcept;
+
+inline void put(ThreadState& thread, EventKind kind, std::uint64_t address, std::uint64_t size, std::uint32_t stack) noexcept {
+  if (thread.slot->reserved.load(std::memory_order_relaxed) >= thread.limit) [[unlikely]] {
+    if (!make_room(thread)) return;
+  }
+  const std::uint64_t position = take_one(reinterpret_cast<std::uint64_t*>(&thread.slot->reserved));
+  wire::Record& record = thread.ring[position & thread.ring_mask];
+  const std::uint64_t phase = wire::phase_of_lap(position >> thread.ring_shift);
+  record.word1.store((address & wire::kAddressMask) | (size >> 32) << 48, std::memory_order_relaxed);
+  record.word2.store((size & 0xffff'ffffu) | std::uint64_t{stack} << 32, std::memory_order_relaxed);
+  record.word0.store(ticks_now() << 8 | phase | static_cast<std::uint8_t>(kind), std::memory_order_release);
+}
+
+} // namespace heaptape::recorder

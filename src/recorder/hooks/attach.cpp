@@ -1,0 +1,165 @@
+#include "recorder/hooks/attach.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+
+#include <cstring>
+
+#include "recorder/core/machine.h"
+#include "wire/handshake.h"
+#include "wire/layout.h"
+
+namespace heaptape::recorder {
+
+namespace {
+
+bool failed(long result) noexcept { return result < 0 && result > -4096; }
+
+void refuse(Attached& attached, const char* sentence) noexcept {
+  attached.say_so = true;
+  std::size_t i = 0;
+  for (; sentence[i] != 0 && i + 1 < sizeof attached.message; ++i) attached.message[i] = sentence[i];
+  attached.message[i] = 0;
+}
+
+long map(int fd, std::uint64_t bytes) noexcept {
+  return system_call(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+}
+
+// Maps all of it, or as many slots as there is address space for.
+void map_memory(int fd, Attached& attached) noexcept {
+  const long first = map(fd, wire::kPage);
+  if (failed(first)) return refuse(attached, "the shared memory cannot be mapped");
+  const auto* header = reinterpret_cast<const wire::Header*>(first);
+  const wire::Config config = header->config;
+  const bool fits = header->magic == wire::kMagic && header->version == wire::kVersion;
+  (void)system_call(SYS_munmap, first, wire::kPage);
+  if (!fits) return refuse(attached, "libheaptape.so and heaptape are of different versions; install both from one build");
+
+  for (std::uint32_t slots = config.slot_count; slots >= 4; slots /= 2) {
+    const std::uint64_t bytes = config.rings + slots * config.ring_stride;
+    const long memory = map(fd, bytes);
+    if (failed(memory)) continue;
+    // Not for children, who must not write to it, and not for core files, which it would bloat.
+    (void)system_call(SYS_madvise, memory, static_cast<long>(bytes), MADV_DONTFORK);
+    (void)system_call(SYS_madvise, memory, static_cast<long>(bytes), MADV_DONTDUMP);
+    attached.memory = reinterpret_cast<std::uint8_t*>(memory);
+    reinterpret_cast<wire::Header*>(memory)->usable_slots.store(slots, std::memory_order_relaxed);
+    return;
+  }
+  refuse(attached, "not enough address space for the shared memory; raise the limit (ulimit -v)");
+}
+
+// Receives the collector's answer and the memory's descriptor with it.
+void receive_memory(int socket, Attached& attached) noexcept {
+  wire::HelloReply reply{};
+  iovec bytes{&reply, sizeof reply};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const long size = system_call(SYS_recvmsg, socket, as_long(&message), MSG_CMSG_CLOEXEC);
+  if (size != static_cast<long>(sizeof reply)) return refuse(attached, "the collector did not start");
+  if (reply.status != 0) {
+    reply.message[sizeof reply.message - 1] = 0;
+    return refuse(attached, reply.message);
+  }
+  const cmsghdr* rights = CMSG_FIRSTHDR(&message);
+  if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS) return refuse(attached, "the collector sent no memory");
+  int fd = -1;
+  std::memcpy(&fd, CMSG_DATA(rights), sizeof fd);
+  map_memory(fd, attached);
+  (void)system_call(SYS_close, fd);
+}
+
+// In the collector-to-be, sharing memory with the program: only system calls, and none of the program's descriptors.
+[[noreturn]] void become_collector(int socket, const char* path, char** environment) noexcept {
+  constexpr int kSocket = 3;
+  const long null = system_call(SYS_open, as_long("/dev/null"), O_RDWR);
+  (void)system_call(SYS_dup2, null, 0);
+  (void)system_call(SYS_dup2, null, 1);
+  // A terminal or a file may be written to; a pipe would be held open for whoever waits for its end.
+  struct stat facts {};
+  if (failed(system_call(SYS_fstat, 2, as_long(&facts))) || !(S_ISCHR(facts.st_mode) || S_ISREG(facts.st_mode))) {
+    (void)system_call(SYS_dup2, null, 2);
+  }
+  if (socket != kSocket) (void)system_call(SYS_dup2, socket, kSocket);
+  (void)system_call(SYS_fcntl, kSocket, F_SETFD, 0);
+  if (failed(system_call(SYS_close_range, kSocket + 1, 0x7fff'ffff, 0))) {
+    rlimit limit{1024, 1024};
+    (void)system_call(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, as_long(&limit));
+    for (long fd = kSocket + 1; fd < static_cast<long>(limit.rlim_cur) && fd < 65536; ++fd) (void)system_call(SYS_close, fd);
+  }
+  (void)system_call(SYS_setsid);
+  const std::uint64_t none = 0;
+  (void)system_call(SYS_rt_sigprocmask, SIG_SETMASK, as_long(&none), 0, sizeof none);
+  const char* arguments[] = {"heaptape", "collect", "--socket", "3", nullptr};
+  (void)system_call(SYS_execve, as_long(path), as_long(arguments), as_long(environment));
+  system_call(SYS_exit_group, 127);
+  __builtin_unreachable();
+}
+
+// Starts the collector as a grandchild whose parent is gone at once. The exit signal 0 keeps the child in between away from
+// the program's wait() and SIGCHLD; we reap it ourselves. False when a process could not be made.
+[[gnu::noinline]] bool start_twice_removed(int socket, const char* path, char** environment) noexcept {
+  constexpr long kLikeVfork = CLONE_VM | CLONE_VFORK;
+  std::uint64_t all = ~std::uint64_t{0};
+  std::uint64_t before = 0;
+  (void)system_call(SYS_rt_sigprocmask, SIG_SETMASK, as_long(&all), as_long(&before), sizeof all);
+  volatile long grandchild = -1; // written by the child, which shares our memory
+  const long child = system_call(SYS_clone, kLikeVfork, 0);
+  if (child == 0) {
+    const long second = system_call(SYS_clone, kLikeVfork, 0);
+    if (second == 0) become_collector(socket, path, environment);
+    grandchild = second;
+    system_call(SYS_exit, 0);
+    __builtin_unreachable();
+  }
+  if (!failed(child)) (void)system_call(SYS_wait4, child, 0, __WCLONE, 0);
+  (void)system_call(SYS_rt_sigprocmask, SIG_SETMASK, as_long(&before), 0, sizeof before);
+  return !failed(child) && !failed(grandchild);
+}
+
+} // namespace
+
+void attach_inherited(int fd, std::uint64_t key, Attached& attached) noexcept {
+  const long first = map(fd, wire::kPage);
+  if (failed(first)) return;
+  const auto* header = reinterpret_cast<const wire::Header*>(first);
+  const bool ours = header->magic == wire::kMagic && header->key == key;
+  (void)system_call(SYS_munmap, first, wire::kPage);
+  if (!ours) return;
+  map_memory(fd, attached);
+  (void)system_call(SYS_close, fd);
+}
+
+void attach_new(const char* path, char** environment, Attached& attached) noexcept {
+  int ends[2] = {-1, -1};
+  if (failed(system_call(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, as_long(ends)))) {
+    return refuse(attached, "no socket for the collector could be made");
+  }
+  const timeval patience{10, 0};
+  (void)system_call(SYS_setsockopt, ends[0], SOL_SOCKET, SO_RCVTIMEO, as_long(&patience), sizeof patience);
+  const bool started = start_twice_removed(ends[1], path, environment);
+  (void)system_call(SYS_close, ends[1]);
+  if (started) {
+    const wire::Hello hello{wire::kHelloMagic, wire::kHelloVersion, static_cast<std::uint32_t>(system_call(SYS_getpid))};
+    (void)system_call(SYS_sendto, ends[0], as_long(&hello), sizeof hello, MSG_NOSIGNAL, 0, 0);
+    receive_memory(ends[0], attached);
+  } else {
+    refuse(attached, "the collector process could not be started");
+  }
+  (void)system_call(SYS_close, ends[0]);
+}
+
+} // namespace heaptape::recorder

@@ -1,0 +1,22 @@
+// Gets the shared memory: from the launcher, or from a collector that we start ourselves.
+#pragma once
+
+#include <cstdint>
+
+namespace heaptape::recorder {
+
+struct Attached {
+  std::uint8_t* memory = nullptr; // null: not recording
+  bool say_so = false;            // and `message` tells the user why
+  char message[320] = {};
+};
+
+// Maps the memory behind a descriptor inherited from the launcher and closes the descriptor. A descriptor that is not ours
+// (no matching key) is left alone.
+void attach_inherited(int fd, std::uint64_t key, Attached& attached) noexcept;
+
+// Starts `path` as a collector that is no child of this process, and maps the memory it sends. `environment` is the
+// collector's.
+void attach_new(const char* path, char** environment, Attached& attached) noexcept;
+
+} // namespace heaptape::recorder

@@ -1,0 +1,132 @@
+// The C allocation functions. Each calls the next definition of itself and records what came of it; results, errno and
+// the order of side effects are the real function's.
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+
+#include "recorder/core/events.h"
+#include "recorder/hooks/hook.h"
+#include "recorder/hooks/real.h"
+
+namespace heaptape::recorder {
+
+namespace {
+
+[[gnu::always_inline]] inline void allocated(EventKind kind, void* block, std::size_t size, const Frame& site) noexcept {
+  if (block != nullptr && is_recording()) [[likely]] record(kind, as_address(block), size, site, true);
+}
+
+[[gnu::always_inline]] inline void releasing(EventKind kind, void* block, const Frame& site) noexcept {
+  if (block != nullptr && is_recording()) [[likely]] record(kind, as_address(block), 0, site, g_recorder.free_stacks);
+}
+
+// A realloc that replaces a block is two records: the old block, stamped before the real call may hand it to another
+// thread, and the outcome after it.
+[[gnu::always_inline]] inline void replaced(EventKind kind, void* old_block, void* block, std::size_t size,
+                                            const Frame& site) noexcept {
+  if (block != nullptr || size == 0) {
+    record(kind, as_address(block), size, site, true);
+  } else if (old_block != nullptr) {
+    record(EventKind::ReallocFailed, as_address(old_block), 0, site, false);
+  }
+}
+
+} // namespace
+
+} // namespace heaptape::recorder
+
+using namespace heaptape;
+using namespace heaptape::recorder;
+
+HT_HOOK void* malloc(std::size_t size) {
+  void* block = g_real.malloc(size);
+  allocated(EventKind::Malloc, block, size, HT_CALL_SITE());
+  return block;
+}
+
+HT_HOOK void* calloc(std::size_t count, std::size_t size) {
+  void* block = g_real.calloc(count, size);
+  allocated(EventKind::Calloc, block, count * size, HT_CALL_SITE());
+  return block;
+}
+
+HT_HOOK void free(void* block) {
+  releasing(EventKind::Free, block, HT_CALL_SITE());
+  g_real.free(block);
+}
+
+HT_HOOK void cfree(void* block) {
+  releasing(EventKind::Cfree, block, HT_CALL_SITE());
+  g_real.free(block);
+}
+
+HT_HOOK void free_sized(void* block, std::size_t) {
+  releasing(EventKind::FreeSized, block, HT_CALL_SITE());
+  g_real.free(block);
+}
+
+HT_HOOK void free_aligned_sized(void* block, std::size_t, std::size_t) {
+  releasing(EventKind::FreeAlignedSized, block, HT_CALL_SITE());
+  g_real.free(block);
+}
+
+HT_HOOK void* realloc(void* old_block, std::size_t size) {
+  if (!is_recording()) [[unlikely]] return g_real.realloc(old_block, size);
+  if (old_block == nullptr) {
+    void* block = g_real.realloc(nullptr, size);
+    allocated(EventKind::Realloc, block, size, HT_CALL_SITE());
+    return block;
+  }
+  record(EventKind::ReallocBegin, as_address(old_block), 0, HT_CALL_SITE(), false);
+  void* block = g_real.realloc(old_block, size);
+  replaced(EventKind::Realloc, old_block, block, size, HT_CALL_SITE());
+  return block;
+}
+
+HT_HOOK void* reallocarray(void* old_block, std::size_t count, std::size_t size) {
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(count, size, &bytes)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  if (!is_recording()) [[unlikely]] return g_real.realloc(old_block, bytes);
+  if (old_block == nullptr) {
+    void* block = g_real.realloc(nullptr, bytes);
+    allocated(EventKind::ReallocArray, block, bytes, HT_CALL_SITE());
+    return block;
+  }
+  record(EventKind::ReallocBegin, as_address(old_block), 0, HT_CALL_SITE(), false);
+  void* block = g_real.realloc(old_block, bytes);
+  replaced(EventKind::ReallocArray, old_block, block, bytes, HT_CALL_SITE());
+  return block;
+}
+
+HT_HOOK void* memalign(std::size_t alignment, std::size_t size) {
+  void* block = g_real.memalign(alignment, size);
+  allocated(EventKind::Memalign, block, size, HT_CALL_SITE());
+  return block;
+}
+
+HT_HOOK int posix_memalign(void** block, std::size_t alignment, std::size_t size) {
+  const int result = g_real.posix_memalign(block, alignment, size);
+  if (result == 0) allocated(EventKind::PosixMemalign, *block, size, HT_CALL_SITE());
+  return result;
+}
+
+HT_HOOK void* aligned_alloc(std::size_t alignment, std::size_t size) {
+  void* block = g_real.aligned_alloc(alignment, size);
+  allocated(EventKind::AlignedAlloc, block, size, HT_CALL_SITE());
+  return block;
+}
+
+HT_HOOK void* valloc(std::size_t size) {
+  void* block = g_real.valloc(size);
+  allocated(EventKind::Valloc, block, size, HT_CALL_SITE());
+  return block;
+}
+
+HT_HOOK void* pvalloc(std::size_t size) {
+  void* block = g_real.pvalloc(size);
+  allocated(EventKind::Pvalloc, block, size, HT_CALL_SITE());
+  return block;
+}

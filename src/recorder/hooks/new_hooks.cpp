@@ -1,0 +1,197 @@
+// operator new and delete. Where the C++ library's own stand behind ours, the common case goes straight to malloc, as
+// theirs would, and a failure is left to theirs: new-handler and exception are exactly what they would be without us.
+// Where somebody else's stand behind ours, or the program replaces some of the forms, they are called.
+#include "recorder/hooks/new_hooks.h"
+
+#include <dlfcn.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "recorder/core/events.h"
+#include "recorder/hooks/hook.h"
+#include "recorder/hooks/real.h"
+
+namespace heaptape::recorder {
+
+namespace {
+
+enum class Way : std::uint8_t {
+  Direct,  // the C++ library's: malloc, and theirs on failure
+  Forward, // call theirs, which comes back to us through malloc
+  Record,  // call theirs, an allocator's own that does not use malloc, and record here
+};
+constinit Way g_way = Way::Direct;
+
+enum Form : std::uint8_t { kNew, kNewArray, kNewNothrow, kNewArrayNothrow, kNewAligned, kNewArrayAligned, kNewAlignedNothrow, kNewArrayAlignedNothrow,
+  kDelete, kDeleteArray, kDeleteSized, kDeleteArraySized, kDeleteNothrow, kDeleteArrayNothrow, kDeleteAligned, kDeleteArrayAligned,
+  kDeleteSizedAligned, kDeleteArraySizedAligned, kDeleteAlignedNothrow, kDeleteArrayAlignedNothrow, kForms };
+
+constexpr const char* kNames[kForms] = {
+    "_Znwm", "_Znam", "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t",
+    "_ZnwmSt11align_val_tRKSt9nothrow_t", "_ZnamSt11align_val_tRKSt9nothrow_t", "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm",
+    "_ZdlPvRKSt9nothrow_t", "_ZdaPvRKSt9nothrow_t", "_ZdlPvSt11align_val_t", "_ZdaPvSt11align_val_t",
+    "_ZdlPvmSt11align_val_t", "_ZdaPvmSt11align_val_t", "_ZdlPvSt11align_val_tRKSt9nothrow_t",
+    "_ZdaPvSt11align_val_tRKSt9nothrow_t"};
+
+constinit void* g_next[kForms];
+
+// All forms fit one signature: arguments a form does not have are registers nobody reads.
+using AnyNew = void* (*)(std::size_t, std::size_t, const void*);
+using AnyDelete = void (*)(void*, std::size_t, std::size_t);
+
+// The form behind ours. A C++ library that came with a dlopen is not after us in the search order, but it is loaded.
+void* next_of(Form form) noexcept {
+  if (g_next[form] == nullptr) g_next[form] = find_next(kNames[form]);
+  for (const char* library : {"libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"}) {
+    if (g_next[form] != nullptr) break;
+    if (void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD); handle != nullptr) {
+      g_next[form] = dlsym(handle, kNames[form]);
+      dlclose(handle);
+    }
+  }
+  return g_next[form];
+}
+
+bool name_begins(const char* path, const char* begin) noexcept {
+  const char* slash = std::strrchr(path, '/');
+  return std::strncmp(slash != nullptr ? slash + 1 : path, begin, std::strlen(begin)) == 0;
+}
+
+// What theirs gives, failure included. Only reached when there is an operator new behind ours or memory is short.
+[[gnu::noinline]] void* call_next_new(Form form, std::size_t size, std::size_t second, const void* third) {
+  void* next = next_of(form);
+  if (next == nullptr) __builtin_trap(); // a program that calls operator new has it somewhere
+  return reinterpret_cast<AnyNew>(next)(size, second, third);
+}
+
+[[gnu::always_inline]] inline void* make(Form form, EventKind kind, std::size_t size, std::size_t second, const void* third,
+                                         std::size_t alignment, const Frame& site) {
+  if (g_way == Way::Direct) [[likely]] {
+    void* block = nullptr;
+    if (alignment == 0) {
+      block = g_real.malloc(size != 0 ? size : 1);
+    } else if ((alignment & (alignment - 1)) == 0) {
+      const std::size_t rounded = ((size != 0 ? size : 1) + alignment - 1) & ~(alignment - 1);
+      if (rounded >= size) block = g_real.aligned_alloc(alignment, rounded);
+    }
+    if (block == nullptr) [[unlikely]] return call_next_new(form, size, second, third);
+    if (is_recording()) [[likely]] record(kind, as_address(block), size, site, true);
+    return block;
+  }
+  void* block = call_next_new(form, size, second, third);
+  if (g_way == Way::Record && block != nullptr && is_recording()) record(kind, as_address(block), size, site, true);
+  return block;
+}
+
+[[gnu::always_inline]] inline void drop(Form form, EventKind kind, void* block, std::size_t second, std::size_t third,
+                                        const Frame& site) {
+  if (g_way != Way::Forward && block != nullptr && is_recording()) [[likely]] {
+    record(kind, as_address(block), 0, site, g_recorder.free_stacks);
+  }
+  if (g_way == Way::Direct) [[likely]] {
+    g_real.free(block);
+    return;
+  }
+  if (void* next = next_of(form); next != nullptr) {
+    reinterpret_cast<AnyDelete>(next)(block, second, third);
+  } else {
+    g_real.free(block);
+  }
+}
+
+} // namespace
+
+void choose_operator_new() noexcept {
+  for (std::size_t form = 0; form < kForms; ++form) g_next[form] = find_next(kNames[form]);
+  // The program's own, or parts of it: the C++ library's other forms are written in terms of those.
+  for (const Form form : {kNew, kDelete, kNewArray, kDeleteArray, kNewAligned, kDeleteAligned}) {
+    if (defined_before_ours(kNames[form])) {
+      g_way = Way::Forward;
+      return;
+    }
+  }
+  Dl_info next;
+  if (g_next[kNew] == nullptr || dladdr(g_next[kNew], &next) == 0) return;
+  if (name_begins(next.dli_fname, "libstdc++") || name_begins(next.dli_fname, "libc++")) return;
+  g_way = Way::Forward;
+  for (const char* allocator : {"libjemalloc", "libtcmalloc", "libmimalloc", "libtbbmalloc", "libsnmalloc"}) {
+    if (name_begins(next.dli_fname, allocator)) g_way = Way::Record;
+  }
+}
+
+} // namespace heaptape::recorder
+
+using namespace heaptape;
+using namespace heaptape::recorder;
+
+// The names are given in their mangled form: declared as the operators they are, they would want exceptions and headers.
+#define HT_NEW(function, symbol, ...)                                                                                  \
+  extern "C" [[gnu::visibility("default"), gnu::noinline]] void* function(__VA_ARGS__) asm(symbol);                   \
+  void* function(__VA_ARGS__)
+#define HT_DELETE(function, symbol, ...)                                                                               \
+  extern "C" [[gnu::visibility("default"), gnu::noinline]] void function(__VA_ARGS__) asm(symbol);                    \
+  void function(__VA_ARGS__)
+
+HT_NEW(ht_new, "_Znwm", std::size_t size) { return make(kNew, EventKind::New, size, 0, nullptr, 0, HT_CALL_SITE()); }
+HT_NEW(ht_new_array, "_Znam", std::size_t size) {
+  return make(kNewArray, EventKind::NewArray, size, 0, nullptr, 0, HT_CALL_SITE());
+}
+HT_NEW(ht_new_nothrow, "_ZnwmRKSt9nothrow_t", std::size_t size, std::size_t tag) {
+  return make(kNewNothrow, EventKind::New, size, tag, nullptr, 0, HT_CALL_SITE());
+}
+HT_NEW(ht_new_array_nothrow, "_ZnamRKSt9nothrow_t", std::size_t size, std::size_t tag) {
+  return make(kNewArrayNothrow, EventKind::NewArray, size, tag, nullptr, 0, HT_CALL_SITE());
+}
+HT_NEW(ht_new_aligned, "_ZnwmSt11align_val_t", std::size_t size, std::size_t alignment) {
+  return make(kNewAligned, EventKind::New, size, alignment, nullptr, alignment, HT_CALL_SITE());
+}
+HT_NEW(ht_new_array_aligned, "_ZnamSt11align_val_t", std::size_t size, std::size_t alignment) {
+  return make(kNewArrayAligned, EventKind::NewArray, size, alignment, nullptr, alignment, HT_CALL_SITE());
+}
+HT_NEW(ht_new_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t", std::size_t size, std::size_t alignment,
+       const void* tag) {
+  return make(kNewAlignedNothrow, EventKind::New, size, alignment, tag, alignment, HT_CALL_SITE());
+}
+HT_NEW(ht_new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t", std::size_t size, std::size_t alignment,
+       const void* tag) {
+  return make(kNewArrayAlignedNothrow, EventKind::NewArray, size, alignment, tag, alignment, HT_CALL_SITE());
+}
+
+HT_DELETE(ht_delete, "_ZdlPv", void* block) { drop(kDelete, EventKind::Delete, block, 0, 0, HT_CALL_SITE()); }
+HT_DELETE(ht_delete_array, "_ZdaPv", void* block) {
+  drop(kDeleteArray, EventKind::DeleteArray, block, 0, 0, HT_CALL_SITE());
+}
+HT_DELETE(ht_delete_sized, "_ZdlPvm", void* block, std::size_t size) {
+  drop(kDeleteSized, EventKind::Delete, block, size, 0, HT_CALL_SITE());
+}
+HT_DELETE(ht_delete_array_sized, "_ZdaPvm", void* block, std::size_t size) {
+  drop(kDeleteArraySized, EventKind::DeleteArray, block, size, 0, HT_CALL_SITE());
+}
+HT_DELETE(ht_delete_nothrow, "_ZdlPvRKSt9nothrow_t", void* block, std::size_t tag) {
+  drop(kDeleteNothrow, EventKind::Delete, block, tag, 0, HT_CALL_SITE());
+}
+HT_DELETE(ht_delete_array_nothrow, "_ZdaPvRKSt9nothrow_t", void* block, std::size_t tag) {
+  drop(kDeleteArrayNothrow, EventKind::DeleteArray, block, tag, 0, HT_CALL_SITE());
+}
+HT_DELETE(ht_delete_aligned, "_ZdlPvSt11align_val_t", void* block, std::size_t alignment) {
+  drop(kDeleteAligned, EventKind::Delete, block, alignment, 0, HT_CALL_SITE());
+}
+HT_DELETE(ht_delete_array_aligned, "_ZdaPvSt11align_val_t", void* block, std::size_t alignment) {
+  drop(kDeleteArrayAligned, EventKind::DeleteArray, block, alignment, 0, HT_CALL_SITE());
+}
+HT_DELETE(ht_delete_sized_aligned, "_ZdlPvmSt11align_val_t", void* block, std::size_t size, std::size_t alignment) {
+  drop(kDeleteSizedAligned, EventKind::Delete, block, size, alignment, HT_CALL_SITE());
+}
+HT_DELETE(ht_delete_array_sized_aligned, "_ZdaPvmSt11align_val_t", void* block, std::size_t size, std::size_t alignment) {
+  drop(kDeleteArraySizedAligned, EventKind::DeleteArray, block, size, alignment, HT_CALL_SITE());
+}
+HT_DELETE(ht_delete_aligned_nothrow, "_ZdlPvSt11align_val_tRKSt9nothrow_t", void* block, std::size_t alignment,
+          std::size_t tag) {
+  drop(kDeleteAlignedNothrow, EventKind::Delete, block, alignment, tag, HT_CALL_SITE());
+}
+HT_DELETE(ht_delete_array_aligned_nothrow, "_ZdaPvSt11align_val_tRKSt9nothrow_t", void* block, std::size_t alignment,
+          std::size_t tag) {
+  drop(kDeleteArrayAlignedNothrow, EventKind::DeleteArray, block, alignment, tag, HT_CALL_SITE());
+}

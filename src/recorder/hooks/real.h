@@ -1,0 +1,46 @@
+// The functions behind ours: the next ones in the program's search order, so a preloaded or linked allocator stays in use.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+
+namespace heaptape::recorder {
+
+struct RealFunctions {
+  void* (*malloc)(std::size_t);
+  void* (*calloc)(std::size_t, std::size_t);
+  void* (*realloc)(void*, std::size_t);
+  void (*free)(void*);
+  void* (*memalign)(std::size_t, std::size_t);
+  int (*posix_memalign)(void**, std::size_t, std::size_t);
+  void* (*aligned_alloc)(std::size_t, std::size_t);
+  void* (*valloc)(std::size_t);
+  void* (*pvalloc)(std::size_t);
+  void* (*reallocarray)(void*, std::size_t, std::size_t);
+  void* (*mmap)(void*, std::size_t, int, int, int, off_t);
+  int (*munmap)(void*, std::size_t);
+  void* (*mremap)(void*, std::size_t, std::size_t, int, ...);
+  int (*mprotect)(void*, std::size_t, int);
+  int (*dlclose)(void*);
+};
+
+// Before they have been looked up, the entries lead to functions that look them up.
+extern constinit RealFunctions g_real;
+
+// Jumped to from assembly; null until looked up.
+extern "C" {
+extern constinit void* heaptape_real_prctl;
+extern constinit void* heaptape_real_syscall;
+}
+
+// Looks all of them up, once. Safe to call again.
+void find_real_functions() noexcept;
+
+// Whether the program's search order finds a definition of `name`, which we define too, before ours.
+[[nodiscard]] bool defined_before_ours(const char* name) noexcept;
+
+// The next definition of `name` after ours, null if there is none.
+void* find_next(const char* name) noexcept;
+
+} // namespace heaptape::recorder

@@ -1,0 +1,201 @@
+// Start-up: before the program's first constructor, or at its first allocation if that comes earlier. And again in the
+// children of a fork, when they are to have tapes of their own.
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include "recorder/core/events.h"
+#include "recorder/core/machine.h"
+#include "recorder/core/modules.h"
+#include "recorder/core/recorder.h"
+#include "recorder/hooks/attach.h"
+#include "recorder/hooks/environment.h"
+#include "recorder/hooks/new_hooks.h"
+#include "recorder/hooks/real.h"
+
+extern "C" void* __libc_stack_end;
+
+namespace heaptape::recorder {
+
+namespace {
+
+constexpr std::size_t kPathBytes = 4096;
+
+// What a fork's child needs to start over.
+constinit char g_collector_path[kPathBytes];
+constinit char** g_collector_environment = nullptr;
+constinit pthread_key_t g_exit_key = 0;
+constinit bool g_has_exit_key = false;
+
+void say(const char* text) noexcept { (void)system_call(SYS_write, 2, as_long(text), static_cast<long>(std::strlen(text))); }
+
+void say_off(const char* sentence) noexcept {
+  char line[512];
+  std::size_t size = 0;
+  for (const char* part : {"heaptape: ", sentence, "; the program runs unrecorded\n"}) {
+    const std::size_t length = std::strlen(part);
+    if (size + length >= sizeof line) break;
+    std::memcpy(line + size, part, length + 1);
+    size += length;
+  }
+  say(line);
+}
+
+std::uint64_t parse_number(const char* text) noexcept {
+  std::uint64_t number = 0;
+  for (; text != nullptr && *text >= '0' && *text <= '9'; ++text) number = number * 10 + static_cast<std::uint64_t>(*text - '0');
+  return number;
+}
+
+// The path we were loaded by, as it stands in LD_PRELOAD.
+const char* own_path() noexcept {
+  Dl_info info;
+  return dladdr(&g_exit_key, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
+}
+
+// heaptape beside the library: in a build tree (lib/../bin) or installed (lib/<machine>/heaptape/../../../bin).
+bool find_collector(char** environment) noexcept {
+  if (const char* given = find_variable(environment, "HEAPTAPE_COLLECTOR"); given != nullptr && std::strlen(given) < kPathBytes) {
+    std::memcpy(g_collector_path, given, std::strlen(given) + 1);
+    return true;
+  }
+  const char* library = own_path();
+  const char* slash = std::strrchr(library, '/');
+  const std::size_t folder = slash != nullptr ? static_cast<std::size_t>(slash - library) + 1 : 0;
+  for (const char* place : {"../bin/heaptape", "../../../bin/heaptape", "../../bin/heaptape", "heaptape"}) {
+    if (folder + std::strlen(place) >= kPathBytes) continue;
+    std::memcpy(g_collector_path, library, folder);
+    std::memcpy(g_collector_path + folder, place, std::strlen(place) + 1);
+    if (system_call(SYS_access, as_long(g_collector_path), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+// Programs in which we can only be in the way. Null: go ahead.
+const char* reason_to_stay_off() noexcept {
+  const char* reason = nullptr;
+  for (const char* name : {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init", "__lsan_init_common"}) {
+    if (dlsym(RTLD_DEFAULT, name) != nullptr) reason = "a sanitizer is built into this program, which replaces malloc itself";
+  }
+  if (reason == nullptr && defined_before_ours("malloc")) {
+    reason = "an allocator is linked into this program, so its allocations do not pass by here (link it dynamically)";
+  }
+  (void)dlerror(); // the program must not find our failed look-ups there
+  return reason;
+}
+
+int note_loaded(dl_phdr_info* info, std::size_t, void*) noexcept {
+  for (std::size_t i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+    if (const CodeObject object = find_object(info->dlpi_addr + segment.p_vaddr); object.start != 0) note_module(object);
+    break;
+  }
+  return 0;
+}
+
+// Runs for each thread that ends, in several rounds; the last leaves, so that other destructors are still recorded.
+void thread_ends(void* value) noexcept {
+  const auto round = reinterpret_cast<std::uintptr_t>(value);
+  if (round < PTHREAD_DESTRUCTOR_ITERATIONS) {
+    (void)pthread_setspecific(g_exit_key, reinterpret_cast<void*>(round + 1));
+  } else {
+    leave_thread();
+  }
+}
+
+void arrange_thread_end() noexcept {
+  if (g_has_exit_key) (void)pthread_setspecific(g_exit_key, reinterpret_cast<void*>(std::uintptr_t{1}));
+}
+
+bool begin(std::uint8_t* memory) noexcept {
+  auto* header = reinterpret_cast<wire::Header*>(memory);
+  rlimit stack_limit{std::uint64_t{8} << 20, 0};
+  (void)system_call(SYS_prlimit64, 0, RLIMIT_STACK, 0, as_long(&stack_limit));
+  constexpr std::uint64_t kLargest = std::uint64_t{1} << 30;
+  const std::uint64_t reach = stack_limit.rlim_cur < kLargest ? stack_limit.rlim_cur : kLargest;
+  const std::uint64_t top = (reinterpret_cast<std::uint64_t>(__libc_stack_end) + 4095) & ~std::uint64_t{4095};
+  if (!start_recorder(memory, top, reach)) return false;
+  const auto pid = static_cast<std::uint32_t>(system_call(SYS_getpid));
+  g_recorder.main_tid = pid;
+  (void)dl_iterate_phdr(note_loaded, nullptr);
+  const bool barrier = system_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+  header->membarrier_registered.store(barrier ? 1 : 0, std::memory_order_relaxed);
+  header->pid.store(pid, std::memory_order_relaxed);
+  header->attached.store(1, std::memory_order_release);
+  g_switch.on.store(1, std::memory_order_release);
+  return true;
+}
+
+// A child that fork() made, with --follow: everything of the parent's recording is gone here, begin anew.
+void follow_fork() noexcept {
+  forget_thread();
+  reset_modules();
+  g_recorder.header = nullptr;
+  g_recorder.epoch.store(0, std::memory_order_relaxed);
+  Attached attached;
+  attach_new(g_collector_path, g_collector_environment, attached);
+  if (attached.memory != nullptr) (void)begin(attached.memory);
+}
+
+// Only when the kernel cannot zero the switch for us.
+void switch_off_after_fork() noexcept { g_switch.on.store(0, std::memory_order_relaxed); }
+
+void start() noexcept {
+  static constinit std::atomic<bool> s_started{false};
+  if (s_started.exchange(true, std::memory_order_acq_rel)) return;
+  find_real_functions();
+  choose_operator_new();
+  (void)dlerror();
+
+  char** environment = initial_environment();
+  const char* library = own_path();
+  const char* follow_text = find_variable(environment, "HEAPTAPE_FOLLOW");
+  const bool follow = follow_text != nullptr && follow_text[0] == '1';
+  const char* fd_text = find_variable(environment, "HEAPTAPE_SHM_FD");
+  Attached attached;
+  if (const char* reason = reason_to_stay_off(); reason != nullptr) {
+    say_off(reason);
+  } else {
+    if (fd_text != nullptr) {
+      attach_inherited(static_cast<int>(parse_number(fd_text)),
+                       parse_number(find_variable(environment, "HEAPTAPE_SHM_KEY")), attached);
+    }
+    const bool need_collector = attached.memory == nullptr && !attached.say_so;
+    if (need_collector || follow) {
+      if (find_collector(environment)) {
+        g_collector_environment = copy_for_collector(environment);
+        if (need_collector) attach_new(g_collector_path, g_collector_environment, attached);
+      } else if (need_collector) {
+        say_off("heaptape is not beside libheaptape.so; set HEAPTAPE_COLLECTOR to its path");
+      }
+    }
+    if (attached.say_so) say_off(attached.message);
+  }
+  restore_environment(environment, library, follow);
+  if (attached.memory == nullptr) return;
+
+  g_has_exit_key = pthread_key_create(&g_exit_key, thread_ends) == 0;
+  g_thread_arrived = arrange_thread_end;
+  const bool wiped = system_call(SYS_madvise, as_long(&g_switch), sizeof g_switch, MADV_WIPEONFORK) == 0;
+  if (!wiped) (void)pthread_atfork(nullptr, nullptr, switch_off_after_fork);
+  if (follow && g_collector_environment != nullptr) (void)pthread_atfork(nullptr, nullptr, follow_fork);
+  (void)begin(attached.memory);
+}
+
+[[gnu::constructor(101)]] void start_as_library() { start(); }
+
+} // namespace
+
+} // namespace heaptape::recorder
