@@ -1,0 +1,57 @@
+// Finds the blocks of a tape one after the other, and the next good one after damage.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "tape/format.h"
+#include "tape/reader.h"
+#include "tape/tape_source.h"
+
+namespace heaptape {
+
+struct FoundBlock {
+  std::uint64_t offset = 0; // of the block header in the file
+  format::BlockHeader header{};
+
+  std::uint64_t payload_offset() const { return offset + sizeof header; }
+  std::uint64_t end() const { return payload_offset() + header.stored_bytes; }
+};
+
+// One thread at a time; the source must outlive it.
+class BlockScanner {
+public:
+  BlockScanner(const TapeSource& source, std::uint64_t first_block, Checksums checksums)
+      : source_(source), offset_(first_block), checksums_(checksums) {}
+
+  // The next block whose header and length are good; nullopt at the end. What had to be skipped before it is in damage().
+  // The payload of an EVENTS block is not looked at as long as another block or the end of the file follows it; all other
+  // payloads have the right checksum.
+  std::optional<FoundBlock> next();
+
+  // The payload of the block that next() gave last. Valid until the next call of any kind.
+  std::span<const std::byte> payload(const FoundBlock& block);
+
+  const std::vector<Damage>& damage() const { return damage_; }
+
+private:
+  std::optional<FoundBlock> block_at(std::uint64_t offset);
+  std::optional<FoundBlock> find_after(std::uint64_t offset);
+  bool payload_holds(const FoundBlock& block);
+  void skip(std::uint64_t to, const char* reason);
+
+  const TapeSource& source_;
+  std::uint64_t offset_;
+  Checksums checksums_;
+  std::uint64_t wasted_bytes_ = 0; // of payloads that were read in vain
+  std::vector<std::byte> small_;
+  std::vector<std::byte> buffer_;
+  std::vector<Damage> damage_;
+};
+
+// The header at the front of `bytes`, if it is whole and right and its lengths are within the format's limits.
+std::optional<format::BlockHeader> parse_block_header(std::span<const std::byte> bytes, Checksums checksums);
+
+} // namespace heaptape

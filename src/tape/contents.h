@@ -1,0 +1,97 @@
+// What a tape holds besides events: plain values, as written by the collector and as read back.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "wire/event_kind.h"
+
+namespace heaptape {
+
+// Free-form facts about the run, by name. The names in use are listed in docs/tape-format.md: "command" (arguments, each
+// terminated by a NUL byte), "program" (path), "pid", "ppid", "directory", "host", "kernel", "heaptape", "options", ...
+using Meta = std::map<std::string, std::string>;
+
+struct Segment {
+  std::uint64_t address = 0; // in memory
+  std::uint64_t size = 0;
+  std::uint64_t file_offset = 0;
+  std::uint32_t flags = 0; // PF_R, PF_W, PF_X
+  friend bool operator==(const Segment&, const Segment&) = default;
+};
+
+struct Module {
+  std::string path;
+  std::vector<std::uint8_t> build_id;
+  std::uint64_t load_bias = 0; // memory address minus ELF address
+  std::uint64_t start = 0;     // first and one-past-last address
+  std::uint64_t end = 0;
+  std::uint64_t first_seen_us = 0;
+  std::uint32_t epoch = 0; // see "Epochs" in docs/tape-format.md: stacks of earlier epochs do not mean this module
+  std::vector<Segment> segments;
+  friend bool operator==(const Module&, const Module&) = default;
+};
+
+struct Thread {
+  ThreadId id;
+  std::uint32_t tid = 0; // the kernel's
+  std::string name;
+  std::uint64_t first_seen_us = 0;
+  std::uint64_t ended_us = 0; // 0: not known to have ended
+  friend bool operator==(const Thread&, const Thread&) = default;
+};
+
+// One frame of a call stack: where it returns to, and the frame that called it. A stack is the path from its id to the
+// root. Ids are dense, starting at 1; a parent's id is smaller than its children's.
+struct StackNode {
+  StackId parent; // 0: outermost
+  std::uint64_t pc = 0;
+  friend bool operator==(const StackNode&, const StackNode&) = default;
+};
+
+// The program as the kernel saw it at one moment.
+struct Sample {
+  std::uint64_t time_us = 0;
+  std::uint64_t rss_bytes = 0;
+  std::uint64_t anonymous_bytes = 0;
+  std::uint64_t virtual_bytes = 0;
+  std::uint64_t cpu_us = 0; // user + system, all threads
+  std::uint32_t threads = 0;
+  friend bool operator==(const Sample&, const Sample&) = default;
+};
+
+// How the program ended, as far as known.
+enum class Ending : std::uint8_t {
+  Unknown = 0,
+  Exited = 1,           // detail: exit status
+  Killed = 2,           // detail: signal
+  Replaced = 3,         // it called exec; the recording ends there
+  CollectorStopped = 4, // the tape ends before the program; note says why
+};
+
+// Written once, when a recording is finished in good order.
+struct Summary {
+  std::uint64_t events = 0;
+  std::array<std::uint64_t, static_cast<std::size_t>(EventKind::TapeKinds)> per_kind{};
+  std::uint64_t duration_us = 0;
+  std::uint64_t allocated_bytes = 0; // ever, over all heap kinds (not mappings)
+  std::uint64_t allocated_blocks = 0;
+  std::uint64_t live_bytes = 0; // at the end
+  std::uint64_t live_blocks = 0;
+  std::uint64_t peak_bytes = 0;
+  std::uint64_t peak_event = 0; // the first event after which live bytes were at the peak
+  std::uint64_t peak_us = 0;
+  std::uint64_t unknown_releases = 0;          // of blocks that were not allocated on this tape
+  std::uint64_t reordered = 0;                 // events put back in order because two cores' clocks disagreed
+  std::map<std::string, std::uint64_t> losses; // by name, only those that are not 0
+  Ending ending = Ending::Unknown;
+  std::int32_t ending_detail = 0;
+  std::string note; // for the user; empty when all went well
+  friend bool operator==(const Summary&, const Summary&) = default;
+};
+
+} // namespace heaptape

@@ -1,0 +1,29 @@
+// One event as everybody outside the recorder sees it.
+#pragma once
+
+#include <cstdint>
+
+#include "base/ids.h"
+#include "wire/event_kind.h"
+
+namespace heaptape {
+
+struct Event {
+  std::uint64_t number = 0;      // counted from 1 over the whole tape, in global order
+  std::uint64_t time_us = 0;     // since the start of the recording; never decreases along the tape
+  std::uint64_t address = 0;     // the block made or released, or the mapping
+  std::uint64_t old_address = 0; // Realloc, ReallocArray, Mremap: what it replaces
+  std::uint64_t size = 0;        // as asked for; 0 for releases (the block's size is known from its allocation)
+  std::uint64_t old_size = 0;    // Mremap only
+  StackId stack;                 // of the call that made the event
+  ThreadId thread;
+  EventKind kind = EventKind::None;
+  bool old_released = false; // Realloc: the old block ended earlier, at a ReallocRelease event
+
+  friend bool operator==(const Event&, const Event&) = default;
+};
+
+// "malloc", "operator new[]", ...; "?" for a number that is no kind.
+const char* kind_name(EventKind kind);
+
+} // namespace heaptape

@@ -1,0 +1,43 @@
+// Turns the payload of an EVENTS block back into events. Takes hostile bytes: whatever they are, it ends, stays within its
+// memory (about 1 MB and the size of the columns) and gives at most as many events as the block's head says.
+// One thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "tape/event.h"
+#include "tape/event_block.h"
+#include "tape/reader.h"
+
+namespace heaptape {
+
+// The head of an EVENTS payload, if it is whole, right and sensible. `payload` may be just its beginning.
+std::optional<format::EventBlockHead> parse_event_block_head(std::span<const std::byte> payload, Checksums checksums);
+
+class EventDecoder {
+public:
+  explicit EventDecoder(Checksums checksums = Checksums::Verify);
+  ~EventDecoder();
+  EventDecoder(EventDecoder&&) noexcept;
+  EventDecoder& operator=(EventDecoder&&) noexcept;
+
+  // Begins a new block; false when its head or its columns make no sense. The payload is not needed after the call.
+  bool start(std::span<const std::byte> payload);
+
+  // The next events of the block; empty at its end, or when the rest makes no sense. Valid until the next call,
+  // and the caller's to change.
+  std::span<Event> next();
+
+  // Whether the block ended before the count in its head.
+  bool failed() const;
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+} // namespace heaptape

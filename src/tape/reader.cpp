@@ -1,0 +1,150 @@
+#include "tape/reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tape/block_scanner.h"
+#include "tape/event_decoder.h"
+#include "tape/tape_loader.h"
+
+namespace heaptape {
+
+struct TapeReader::State {
+  LoadedTape tape;
+};
+
+TapeReader::TapeReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
+TapeReader::TapeReader(TapeReader&&) noexcept = default;
+TapeReader& TapeReader::operator=(TapeReader&&) noexcept = default;
+TapeReader::~TapeReader() = default;
+
+Result<TapeReader> TapeReader::open(const std::string& path) {
+  auto source = TapeSource::open(path);
+  if (!source) return source.error();
+  auto tape = load_tape(std::move(source).value(), path, Checksums::Verify);
+  if (!tape) return tape.error();
+  return TapeReader(std::make_unique<State>(State{std::move(tape).value()}));
+}
+
+Result<TapeReader> TapeReader::from_bytes(std::span<const std::byte> file, std::string name, Checksums checksums) {
+  auto tape = load_tape(TapeSource::from_bytes(file), name, checksums);
+  if (!tape) return tape.error();
+  return TapeReader(std::make_unique<State>(State{std::move(tape).value()}));
+}
+
+const TapeHeader& TapeReader::header() const { return state_->tape.header; }
+const Meta& TapeReader::meta() const { return state_->tape.meta; }
+const std::vector<Module>& TapeReader::modules() const { return state_->tape.modules; }
+const std::vector<Thread>& TapeReader::threads() const { return state_->tape.threads; }
+const std::vector<StackNode>& TapeReader::stacks() const { return state_->tape.stacks; }
+const std::vector<Sample>& TapeReader::samples() const { return state_->tape.samples; }
+const std::optional<Summary>& TapeReader::summary() const { return state_->tape.summary; }
+const std::vector<Damage>& TapeReader::damage() const { return state_->tape.damage; }
+const std::vector<BlockTypeSize>& TapeReader::block_sizes() const { return state_->tape.block_sizes; }
+const std::vector<EventBlockInfo>& TapeReader::event_blocks() const { return state_->tape.event_blocks; }
+std::uint64_t TapeReader::file_bytes() const { return state_->tape.source.size(); }
+std::uint64_t TapeReader::event_count() const { return state_->tape.event_count; }
+std::uint64_t TapeReader::unknown_blocks() const { return state_->tape.unknown_blocks; }
+
+struct EventCursor::State {
+  const LoadedTape& tape;
+  std::size_t next_block = 0;
+  std::uint64_t first_number = 0; // events before these are passed over
+  std::uint64_t first_us = 0;
+  EventDecoder decoder;
+  bool decoding = false;
+  std::uint64_t skipped_blocks = 0;
+  std::uint64_t unknown_stacks = 0;
+  std::optional<Error> first_error;
+  std::vector<std::byte> buffer;
+
+  State(const LoadedTape& loaded, std::size_t block, std::uint64_t number, std::uint64_t time_us)
+      : tape(loaded), next_block(block), first_number(number), first_us(time_us), decoder(loaded.checksums) {}
+
+  const EventBlockInfo& block() const { return tape.event_blocks[next_block - 1]; }
+
+  void skip(ErrorCode code, const char* why) {
+    ++skipped_blocks;
+    if (!first_error) first_error = Error{code, block().offset, why};
+  }
+
+  // Begins to decode the next block that can be; false when there is none.
+  bool open_block() {
+    while (next_block < tape.event_blocks.size()) {
+      ++next_block;
+      const auto header =
+          parse_block_header(tape.source.read(block().offset, sizeof(format::BlockHeader), buffer), tape.checksums);
+      if (!header) {
+        skip(ErrorCode::BadChecksum, "EVENTS block header changed since the tape was opened");
+        continue;
+      }
+      const auto payload = tape.source.read(block().offset + sizeof(format::BlockHeader), header->stored_bytes, buffer);
+      if (payload.size() != header->stored_bytes ||
+          (tape.checksums == Checksums::Verify && format::checksum(payload) != header->payload_checksum)) {
+        skip(ErrorCode::BadChecksum, "EVENTS block checksum differs");
+        continue;
+      }
+      if (!decoder.start(payload)) {
+        skip(ErrorCode::Malformed, "EVENTS block makes no sense although its checksum holds");
+        continue;
+      }
+      return true;
+    }
+    return false;
+  }
+};
+
+EventCursor::EventCursor(std::unique_ptr<State> state) : state_(std::move(state)) {}
+EventCursor::EventCursor(EventCursor&&) noexcept = default;
+EventCursor& EventCursor::operator=(EventCursor&&) noexcept = default;
+EventCursor::~EventCursor() = default;
+
+bool EventCursor::refill() {
+  State& s = *state_;
+  for (;;) {
+    if (!s.decoding && !(s.decoding = s.open_block())) return false;
+    auto events = s.decoder.next();
+    if (events.empty()) {
+      if (s.decoder.failed()) s.skip(ErrorCode::Malformed, "EVENTS block makes no sense although its checksum holds");
+      s.decoding = false;
+      continue;
+    }
+    const auto wanted = std::find_if(events.begin(), events.end(), [&](const Event& event) {
+      return event.number >= s.first_number && event.time_us >= s.first_us;
+    });
+    events = events.subspan(static_cast<std::size_t>(wanted - events.begin()));
+    if (events.empty()) continue;
+    const std::size_t known = s.tape.stacks.size();
+    for (Event& event : events) {
+      if (event.stack.value < known) [[likely]]
+        continue;
+      event.stack = StackId();
+      ++s.unknown_stacks;
+    }
+    at_ = events.data();
+    end_ = at_ + events.size();
+    return true;
+  }
+}
+
+std::uint64_t EventCursor::skipped_blocks() const { return state_->skipped_blocks; }
+const std::optional<Error>& EventCursor::first_error() const { return state_->first_error; }
+std::uint64_t EventCursor::unknown_stacks() const { return state_->unknown_stacks; }
+
+EventCursor TapeReader::events(std::uint64_t first) const {
+  const LoadedTape& tape = state_->tape;
+  const auto block = std::partition_point(tape.event_blocks.begin(), tape.event_blocks.end(),
+                                          [&](const auto& info) { return info.first_number + info.count <= first; });
+  return EventCursor(std::make_unique<EventCursor::State>(
+      tape, static_cast<std::size_t>(block - tape.event_blocks.begin()), first, 0));
+}
+
+EventCursor TapeReader::events_from_time(std::uint64_t time_us) const {
+  const LoadedTape& tape = state_->tape;
+  const auto block = std::partition_point(tape.event_blocks.begin(), tape.event_blocks.end(),
+                                          [&](const auto& info) { return info.last_us < time_us; });
+  return EventCursor(std::make_unique<EventCursor::State>(
+      tape, static_cast<std::size_t>(block - tape.event_blocks.begin()), 0, time_us));
+}
+
+} // namespace heaptape

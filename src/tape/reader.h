@@ -1,0 +1,129 @@
+// Reads a tape: everything but the events at once, the events as a stream. A damaged or cut-off tape is input, not an error:
+// every whole block is read and what was skipped is in `damage()`. Reading while the tape is being written is allowed: the
+// end seen when it was opened is the end.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "tape/contents.h"
+#include "tape/event.h"
+
+namespace heaptape {
+
+struct TapeHeader {
+  std::uint32_t version_major = 0;
+  std::uint32_t version_minor = 0;
+  std::uint64_t start_realtime_ns = 0;
+  std::uint32_t pid = 0;
+};
+
+// A stretch of the file that could not be read.
+struct Damage {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  std::string reason; // "checksum differs", "cut off", ...
+};
+
+struct BlockTypeSize {
+  std::string name; // "EVENTS", ...
+  std::uint64_t blocks = 0;
+  std::uint64_t bytes = 0; // on disk, block headers included
+};
+
+struct EventBlockInfo {
+  std::uint64_t offset = 0; // of the block in the file
+  std::uint64_t first_number = 0;
+  std::uint64_t count = 0;
+  std::uint64_t first_us = 0;
+  std::uint64_t last_us = 0;
+};
+
+// Ignore is for the fuzzer alone, which would not get past a checksum.
+enum class Checksums : std::uint8_t { Verify, Ignore };
+
+class EventCursor;
+
+// Const calls may come from any thread.
+class TapeReader {
+public:
+  // Reads all but the events; of these only how many there are and when. Takes milliseconds, however long the tape.
+  static Result<TapeReader> open(const std::string& path);
+  // The bytes must outlive the reader. For tests and the fuzzer.
+  static Result<TapeReader> from_bytes(std::span<const std::byte> file, std::string name,
+                                       Checksums checksums = Checksums::Verify);
+
+  TapeReader(TapeReader&&) noexcept;
+  TapeReader& operator=(TapeReader&&) noexcept;
+  ~TapeReader();
+
+  const TapeHeader& header() const; // all 0 when it was damaged
+  const Meta& meta() const;
+  const std::vector<Module>& modules() const;
+  const std::vector<Thread>& threads() const;   // by id; a damaged tape may lack some
+  const std::vector<StackNode>& stacks() const; // index = StackId; [0] is "no stack"
+  const std::vector<Sample>& samples() const;
+  const std::optional<Summary>& summary() const; // absent: the recording was cut off, or is still running
+  const std::vector<Damage>& damage() const;
+  const std::vector<BlockTypeSize>& block_sizes() const; // by block type, only those that occur
+  const std::vector<EventBlockInfo>& event_blocks() const;
+  std::uint64_t file_bytes() const;
+  std::uint64_t event_count() const;    // in the readable blocks
+  std::uint64_t unknown_blocks() const; // of a type, or with flags, that only a newer heaptape knows
+
+  // A cursor before the first event whose number is >= first. Valid as long as the reader.
+  EventCursor events(std::uint64_t first = 1) const;
+  EventCursor events_from_time(std::uint64_t time_us) const;
+
+private:
+  friend class EventCursor;
+  struct State;
+  explicit TapeReader(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// Walks over the events in order; decodes a few at a time, so it needs little memory. An event's stack is always an index
+// into stacks(): one that the tape does not hold (its block was damaged) reads as 0. One thread at a time.
+class EventCursor {
+public:
+  EventCursor(EventCursor&&) noexcept;
+  EventCursor& operator=(EventCursor&&) noexcept;
+  ~EventCursor();
+
+  // The next event; nullptr at the end. Valid until the next call. Blocks that turn out damaged are skipped and counted.
+  const Event* next() {
+    if (at_ == end_ && !refill()) return nullptr;
+    return at_++;
+  }
+  // The next events, as many as are decoded; empty at the end. Valid until the next call. The fast way through a tape.
+  std::span<const Event> next_run() {
+    if (at_ == end_ && !refill()) return {};
+    const std::span<const Event> run(at_, end_);
+    at_ = end_;
+    return run;
+  }
+  // How many blocks could not be decoded so far, in whole or in part.
+  std::uint64_t skipped_blocks() const;
+  // Where the first of them lies and what is wrong with it; nullopt when there is none.
+  const std::optional<Error>& first_error() const;
+  // How many events so far named a stack that is not on the tape.
+  std::uint64_t unknown_stacks() const;
+
+private:
+  friend class TapeReader;
+  struct State;
+  explicit EventCursor(std::unique_ptr<State> state);
+  bool refill();
+
+  std::unique_ptr<State> state_;
+  const Event* at_ = nullptr; // what is decoded and not yet given
+  const Event* end_ = nullptr;
+};
+
+} // namespace heaptape

@@ -1,0 +1,168 @@
+#include "tape/tape_loader.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "tape/block_scanner.h"
+#include "tape/compression.h"
+#include "tape/contents_codec.h"
+#include "tape/event_decoder.h"
+#include "tape/format.h"
+
+namespace heaptape {
+
+namespace {
+
+using format::BlockType;
+
+std::string version_text(unsigned major, unsigned minor) { return std::to_string(major) + "." + std::to_string(minor); }
+
+Error not_a_tape(const std::string& name, const std::string& why) {
+  return {ErrorCode::NotATape, "'" + name + "' " + why};
+}
+
+// Reads the file header; gives the offset of the first block. A header with damage is passed over when a good block follows
+// it, for then this is a tape.
+Result<std::uint64_t> read_file_header(const std::string& name, LoadedTape& tape) {
+  std::vector<std::byte> buffer;
+  const auto bytes = tape.source.read(0, format::kMaxFileHeaderBytes, buffer);
+  if (tape.source.size() == 0)
+    return not_a_tape(name, "is empty: its recording ended before it began, or it is no tape; record again");
+  format::FileHeader header{};
+  std::memcpy(&header, bytes.data(), std::min(bytes.size(), sizeof header));
+  const bool magic = std::memcmp(header.magic, format::kMagic, std::min(bytes.size(), sizeof header.magic)) == 0;
+  if (bytes.size() < sizeof header) {
+    if (!magic) return not_a_tape(name, "is not a heaptape tape; name a file that heaptape record made");
+    return not_a_tape(name, "ends inside its header, so it holds nothing; record again");
+  }
+  const bool sensible = magic && header.header_bytes >= sizeof header &&
+                        header.header_bytes <= std::min<std::uint64_t>(bytes.size(), format::kMaxFileHeaderBytes);
+  bool holds = sensible && tape.checksums == Checksums::Ignore;
+  if (sensible && !holds) {
+    std::uint64_t stored = 0;
+    const auto covered = bytes.first(header.header_bytes - sizeof stored);
+    std::memcpy(&stored, covered.data() + covered.size(), sizeof stored);
+    holds = stored == format::checksum(covered);
+  }
+  if (!holds) {
+    if (!parse_block_header(bytes.subspan(sizeof header), tape.checksums))
+      return magic ? not_a_tape(name, "has a damaged header and no block behind it; nothing in it can be read")
+                   : not_a_tape(name, "is not a heaptape tape; name a file that heaptape record made");
+    tape.damage.push_back({0, sizeof header, "file header: checksum differs"});
+    return std::uint64_t{sizeof header};
+  }
+  if (header.major != format::kMajor)
+    return Error{ErrorCode::BadVersion,
+                 "'" + name + "' is a tape of format version " + version_text(header.major, header.minor) +
+                     ", but this heaptape reads version " + version_text(format::kMajor, format::kMinor) + "; use " +
+                     (header.major > format::kMajor ? "a newer heaptape" : "the older heaptape that recorded it")};
+  tape.header = {header.major, header.minor, header.start_realtime_ns, header.pid};
+  return std::uint64_t{header.header_bytes};
+}
+
+// Collects the blocks of one tape into a State.
+class Loader {
+public:
+  Loader(LoadedTape& tape, BlockScanner& scanner) : tape_(tape), scanner_(scanner) {}
+
+  void add(const FoundBlock& block) {
+    BlockTypeSize& size = sizes_[block.header.type];
+    ++size.blocks;
+    size.bytes += sizeof block.header + block.header.stored_bytes;
+    if (block.header.flags != 0 || !known(block.header)) {
+      ++tape_.unknown_blocks;
+      return;
+    }
+    const bool good =
+        block.header.type == static_cast<std::uint8_t>(BlockType::Events) ? add_events(block) : add_contents(block);
+    if (!good)
+      tape_.damage.push_back({block.offset, block.end() - block.offset,
+                              format::block_type_name(block.header.type) + " block makes no sense"});
+  }
+
+  void finish() {
+    for (auto& [id, thread] : threads_) tape_.threads.push_back(std::move(thread));
+    for (auto& [type, size] : sizes_) {
+      size.name = format::block_type_name(type);
+      tape_.block_sizes.push_back(size);
+    }
+    const auto& skipped = scanner_.damage();
+    tape_.damage.insert(tape_.damage.end(), skipped.begin(), skipped.end());
+    std::stable_sort(tape_.damage.begin(), tape_.damage.end(),
+                     [](const Damage& a, const Damage& b) { return a.offset < b.offset; });
+  }
+
+private:
+  static bool known(const format::BlockHeader& header) {
+    if (header.codec > static_cast<std::uint8_t>(format::Codec::Zstd)) return false;
+    switch (static_cast<BlockType>(header.type)) {
+    case BlockType::Meta:
+    case BlockType::Modules:
+    case BlockType::Stacks:
+    case BlockType::Threads:
+    case BlockType::Events:
+    case BlockType::Samples:
+    case BlockType::Summary: return true;
+    default: return false;
+    }
+  }
+
+  bool add_events(const FoundBlock& block) {
+    if (block.header.codec != static_cast<std::uint8_t>(format::Codec::Raw)) return false;
+    const std::size_t size = std::min<std::size_t>(block.header.stored_bytes, sizeof(format::EventBlockHead));
+    const auto head = parse_event_block_head(tape_.source.read(block.payload_offset(), size, small_), tape_.checksums);
+    if (!head) return false;
+    // Searching needs them in order.
+    if (!tape_.event_blocks.empty()) {
+      const EventBlockInfo& before = tape_.event_blocks.back();
+      if (head->first_number < before.first_number + before.count || head->first_us < before.last_us) return false;
+    }
+    tape_.event_blocks.push_back({block.offset, head->first_number, head->count, head->first_us, head->last_us});
+    tape_.event_count += head->count;
+    return true;
+  }
+
+  bool add_contents(const FoundBlock& block) {
+    const auto stored = scanner_.payload(block);
+    std::span<const std::byte> raw = stored;
+    if (block.header.codec == static_cast<std::uint8_t>(format::Codec::Zstd)) {
+      if (block.header.raw_bytes > format::kMaxRatio * block.header.stored_bytes) return false;
+      raw_.resize(block.header.raw_bytes);
+      if (!decompressor_.fill(stored, raw_)) return false;
+      raw = raw_;
+    }
+    switch (static_cast<BlockType>(block.header.type)) {
+    case BlockType::Meta: return parse_meta(raw, tape_.meta);
+    case BlockType::Modules: return parse_modules(raw, tape_.modules);
+    case BlockType::Stacks: return parse_stacks(raw, tape_.stacks);
+    case BlockType::Threads: return parse_threads(raw, threads_);
+    case BlockType::Samples: return parse_samples(raw, tape_.samples);
+    case BlockType::Summary: return parse_summary(raw, tape_.summary);
+    default: return false;
+    }
+  }
+
+  LoadedTape& tape_;
+  BlockScanner& scanner_;
+  Decompressor decompressor_;
+  std::vector<std::byte> small_;
+  std::vector<std::byte> raw_;
+  std::map<ThreadId, Thread> threads_;
+  std::map<std::uint8_t, BlockTypeSize> sizes_;
+};
+
+} // namespace
+
+Result<LoadedTape> load_tape(TapeSource source, const std::string& name, Checksums checksums) {
+  LoadedTape tape{.source = std::move(source), .checksums = checksums};
+  const auto first_block = read_file_header(name, tape);
+  if (!first_block) return first_block.error();
+  BlockScanner scanner(tape.source, first_block.value(), checksums);
+  Loader loader(tape, scanner);
+  while (const auto block = scanner.next()) loader.add(*block);
+  loader.finish();
+  return tape;
+}
+
+} // namespace heaptape

@@ -1,0 +1,36 @@
+// One pass over the blocks of a tape: everything but the events, and where these are. Private to tape/.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "tape/reader.h"
+#include "tape/tape_source.h"
+
+namespace heaptape {
+
+// The fields are those of TapeReader.
+struct LoadedTape {
+  TapeSource source;
+  Checksums checksums = Checksums::Verify;
+  TapeHeader header{};
+  Meta meta{};
+  std::vector<Module> modules{};
+  std::vector<Thread> threads{};
+  std::vector<StackNode> stacks = std::vector<StackNode>(1);
+  std::vector<Sample> samples{};
+  std::optional<Summary> summary{};
+  std::vector<Damage> damage{};
+  std::vector<BlockTypeSize> block_sizes{};
+  std::vector<EventBlockInfo> event_blocks{};
+  std::uint64_t event_count = 0;
+  std::uint64_t unknown_blocks = 0;
+};
+
+// `name` is for the sentences of errors.
+Result<LoadedTape> load_tape(TapeSource source, const std::string& name, Checksums checksums);
+
+} // namespace heaptape

@@ -1,0 +1,196 @@
+#include "tape/writer.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/system_error.h"
+#include "tape/contents_codec.h"
+
+namespace heaptape {
+
+namespace {
+
+using format::BlockType;
+using format::Codec;
+
+// Nodes per STACKS and samples per SAMPLES block: the worst case, ten bytes for every number, fits into a payload.
+constexpr std::size_t kNodesPerBlock = std::size_t{1} << 19;
+constexpr std::size_t kSamplesPerBlock = std::size_t{1} << 16;
+// A block of things with names is closed when it holds so much; one thing may be as large again.
+constexpr std::size_t kEnoughBytes = std::size_t{1} << 20;
+
+Error create_error(const std::string& path, int error) {
+  const std::string tape = "cannot create the tape '" + path + "': ";
+  switch (error) {
+  case EEXIST:
+    return {ErrorCode::Exists, tape + "it exists already; choose another name with -o, or replace it with --force"};
+  case ENOENT: return {ErrorCode::NotFound, tape + "its folder does not exist; create it, or choose another with -o"};
+  case EACCES:
+  case EPERM:
+  case EROFS: return {ErrorCode::Denied, tape + system_message(error) + "; choose a place you may write to with -o"};
+  case EISDIR: return {ErrorCode::Exists, tape + "it is a directory; choose another name with -o"};
+  default: return {ErrorCode::Io, tape + system_message(error)};
+  }
+}
+
+std::string write_sentence(const std::string& path, int error) {
+  std::string why = system_message(error);
+  if (error == ENOSPC) why = "the disk is full";
+  if (error == EDQUOT) why = "the disk quota is used up";
+  if (error == EFBIG) why = "it has reached the largest size a file may have here";
+  return "cannot write to the tape '" + path + "': " + why + "; the tape ends at its last whole block";
+}
+
+} // namespace
+
+TapeWriter::TapeWriter(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+
+Result<TapeWriter> TapeWriter::create(const CreateTape& options) {
+  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (options.overwrite ? O_TRUNC : O_EXCL);
+  UniqueFd fd(::open(options.path.c_str(), flags, 0600));
+  if (!fd) return create_error(options.path, errno);
+  // A file that was there keeps its mode, and a tape may hold secrets.
+  struct stat status {};
+  if (options.overwrite && ::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & 0077) != 0 &&
+      ::fchmod(fd.get(), 0600) != 0)
+    return create_error(options.path, errno);
+
+  format::FileHeader header{};
+  std::memcpy(header.magic, format::kMagic, sizeof header.magic);
+  header.major = format::kMajor;
+  header.minor = format::kMinor;
+  header.header_bytes = sizeof header;
+  header.start_realtime_ns = options.start_realtime_ns;
+  header.pid = options.pid;
+  header.checksum = format::file_header_checksum(header);
+  TapeWriter writer(std::move(fd), options.path);
+  if (auto written = writer.write_whole(std::as_bytes(std::span(&header, 1)), {}); !written) return written.error();
+  return writer;
+}
+
+Result<> TapeWriter::add_meta(const Meta& meta) {
+  for (auto at = meta.begin(); at != meta.end();) {
+    Meta part;
+    for (std::size_t bytes = 0; at != meta.end() && bytes < kEnoughBytes; ++at) {
+      bytes += at->first.size() + at->second.size();
+      part.insert(*at);
+    }
+    put_meta(part, raw_);
+    if (auto written = write_block(BlockType::Meta); !written) return written;
+  }
+  return Unit{};
+}
+
+Result<> TapeWriter::add_modules(std::span<const Module> modules) {
+  while (!modules.empty()) {
+    std::size_t count = 0;
+    for (std::size_t bytes = 0; count < modules.size() && bytes < kEnoughBytes; ++count)
+      bytes += modules[count].path.size() + modules[count].build_id.size() + 40 * modules[count].segments.size() + 64;
+    put_modules(modules.first(count), raw_);
+    if (auto written = write_block(BlockType::Modules); !written) return written;
+    modules = modules.subspan(count);
+  }
+  return Unit{};
+}
+
+Result<> TapeWriter::add_threads(std::span<const Thread> threads) {
+  while (!threads.empty()) {
+    std::size_t count = 0;
+    for (std::size_t bytes = 0; count < threads.size() && bytes < kEnoughBytes; ++count)
+      bytes += threads[count].name.size() + 64;
+    put_threads(threads.first(count), raw_);
+    if (auto written = write_block(BlockType::Threads); !written) return written;
+    threads = threads.subspan(count);
+  }
+  return Unit{};
+}
+
+Result<> TapeWriter::add_stacks(StackId first, std::span<const StackNode> nodes) {
+  while (!nodes.empty()) {
+    const std::size_t count = std::min(nodes.size(), kNodesPerBlock);
+    put_stacks(first, nodes.first(count), raw_);
+    if (auto written = write_block(BlockType::Stacks); !written) return written;
+    first = StackId(first.value + static_cast<std::uint32_t>(count));
+    nodes = nodes.subspan(count);
+  }
+  return Unit{};
+}
+
+Result<> TapeWriter::add_samples(std::span<const Sample> samples) {
+  while (!samples.empty()) {
+    const std::size_t count = std::min(samples.size(), kSamplesPerBlock);
+    put_samples(samples.first(count), raw_);
+    if (auto written = write_block(BlockType::Samples); !written) return written;
+    samples = samples.subspan(count);
+  }
+  return Unit{};
+}
+
+Result<> TapeWriter::add_events(EventEncoder& encoder) {
+  if (encoder.empty()) return Unit{};
+  const auto payload = encoder.finish();
+  return write_block(BlockType::Events, Codec::Raw, static_cast<std::uint32_t>(payload.size()), payload);
+}
+
+Result<> TapeWriter::add_summary(const Summary& summary) {
+  put_summary(summary, raw_);
+  return write_block(BlockType::Summary);
+}
+
+Result<> TapeWriter::write_block(BlockType type) {
+  const std::vector<std::byte> raw = std::exchange(raw_, {});
+  if (raw.size() > format::kMaxPayloadBytes)
+    return Error{ErrorCode::Unsupported, "cannot write to the tape '" + path_ + "': a " +
+                                             format::block_type_name(static_cast<std::uint8_t>(type)) +
+                                             " entry is larger than a block may be"};
+  stored_.clear();
+  const bool smaller = compressor_.append(raw, stored_, format::kMaxRatio);
+  const auto raw_bytes = static_cast<std::uint32_t>(raw.size());
+  return smaller ? write_block(type, Codec::Zstd, raw_bytes, stored_) : write_block(type, Codec::Raw, raw_bytes, raw);
+}
+
+Result<> TapeWriter::write_block(BlockType type, Codec codec, std::uint32_t raw_bytes,
+                                 std::span<const std::byte> stored) {
+  format::BlockHeader header{};
+  header.sync = format::kSync;
+  header.type = static_cast<std::uint8_t>(type);
+  header.codec = static_cast<std::uint8_t>(codec);
+  header.stored_bytes = static_cast<std::uint32_t>(stored.size());
+  header.payload_checksum = format::checksum(stored);
+  header.raw_bytes = raw_bytes;
+  header.header_checksum = format::block_header_checksum(header);
+  return write_whole(std::as_bytes(std::span(&header, 1)), stored);
+}
+
+Result<> TapeWriter::write_whole(std::span<const std::byte> head, std::span<const std::byte> body) {
+  if (failed_) return *failed_;
+  const std::size_t size = head.size() + body.size();
+  for (std::size_t done = 0; done < size;) {
+    iovec parts[2];
+    int count = 0;
+    const auto add = [&](std::span<const std::byte> part) {
+      if (!part.empty()) parts[count++] = {const_cast<std::byte*>(part.data()), part.size()};
+    };
+    add(head.subspan(std::min(done, head.size())));
+    add(body.subspan(done - std::min(done, head.size())));
+    const ssize_t written = ::writev(fd_.get(), parts, count);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) {
+      const Error error{ErrorCode::Io, bytes_written_, write_sentence(path_, written < 0 ? errno : ENOSPC)};
+      const auto end = static_cast<off_t>(bytes_written_);
+      if (done != 0 && (::ftruncate(fd_.get(), end) != 0 || ::lseek(fd_.get(), end, SEEK_SET) != end)) failed_ = error;
+      return error;
+    }
+    done += static_cast<std::size_t>(written);
+  }
+  bytes_written_ += size;
+  return Unit{};
+}
+
+} // namespace heaptape

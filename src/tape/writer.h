@@ -1,0 +1,66 @@
+// Writes one tape, block after block. Owned by the collector's writing thread; one thread at a time. Every block is whole on
+// disk before the call returns (one write call per block), so a killed collector leaves a readable tape. When a write fails
+// (disk full, file size limit), the file is cut back to its last whole block and the call returns Error Io with a sentence for
+// the user: what is on disk is a good tape up to there, and a later, smaller block may still fit.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "tape/compression.h"
+#include "tape/contents.h"
+#include "tape/event_encoder.h"
+#include "tape/format.h"
+
+namespace heaptape {
+
+struct CreateTape {
+  std::string path;
+  bool overwrite = false;
+  std::uint64_t start_realtime_ns = 0; // wall clock at time 0 of the tape
+  std::uint32_t pid = 0;
+};
+
+class TapeWriter {
+public:
+  // Creates the file (mode 0600, O_EXCL unless overwrite) and writes the header.
+  static Result<TapeWriter> create(const CreateTape& options);
+
+  // What is too large for one block is spread over several.
+  Result<> add_meta(const Meta& meta);
+  Result<> add_modules(std::span<const Module> modules);
+  Result<> add_threads(std::span<const Thread> threads); // a later entry with the same id replaces the earlier one
+  // Ids follow the ones given so far; a parent is known before, or earlier in the same call.
+  Result<> add_stacks(StackId first, std::span<const StackNode> nodes);
+  Result<> add_samples(std::span<const Sample> samples);
+  Result<> add_events(EventEncoder& encoder); // encoder.finish() and write; nothing when it is empty
+  Result<> add_summary(const Summary& summary);
+
+  // The same names and numbers as the finished file has.
+  std::uint64_t bytes_written() const { return bytes_written_; }
+  const std::string& path() const { return path_; }
+
+private:
+  TapeWriter(UniqueFd fd, std::string path);
+
+  // Compresses raw_ if that pays, writes it as one block and clears it.
+  Result<> write_block(format::BlockType type);
+  Result<> write_block(format::BlockType type, format::Codec codec, std::uint32_t raw_bytes,
+                       std::span<const std::byte> stored);
+  Result<> write_whole(std::span<const std::byte> head, std::span<const std::byte> body);
+
+  UniqueFd fd_;
+  std::string path_;
+  std::uint64_t bytes_written_ = 0;
+  std::optional<Error> failed_; // a torn block could not be cut off; nothing may be written behind it
+  Compressor compressor_;
+  std::vector<std::byte> raw_; // payload being built
+  std::vector<std::byte> stored_;
+};
+
+} // namespace heaptape
