@@ -1,0 +1,185 @@
+#include "analysis/live_map.h"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+
+namespace heaptape {
+
+namespace {
+
+constexpr std::uint32_t kFewest = 8; // buckets of a shard
+constexpr unsigned kMostPassed = 255; // a count that got there stays until the shard is resized
+// Of four places 2.8 are taken when a shard grows, and 2.24 right after: 28.6 bytes per block.
+constexpr std::uint32_t full_at(std::uint32_t buckets) { return buckets * 14 / 5; }
+
+// Large arrays come straight from the kernel: they are zero, and they go back when freed, while malloc would keep the odd
+// sizes of a growing table as holes.
+constexpr std::size_t kMapFrom = std::size_t{64} << 10;
+// From here on most of the time goes into address translation.
+constexpr std::size_t kHugeFrom = std::size_t{2} << 20;
+
+void* allocate_zeroed(std::size_t bytes) {
+  void* memory = bytes >= kMapFrom ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                                   : std::aligned_alloc(64, bytes);
+  HT_CHECK(memory != nullptr && memory != MAP_FAILED);
+  if (bytes < kMapFrom) std::memset(memory, 0, bytes);
+  if (bytes >= kHugeFrom) ::madvise(memory, bytes, MADV_HUGEPAGE);
+  return memory;
+}
+
+void release(void* memory, std::size_t bytes) {
+  if (bytes >= kMapFrom)
+    ::munmap(memory, bytes);
+  else
+    std::free(memory);
+}
+
+} // namespace
+
+LiveMap::LiveMap() {
+  for (Shard& shard : shards_) resize(shard, kFewest);
+}
+
+LiveMap::LiveMap(LiveMap&& other) noexcept : LiveMap() { *this = std::move(other); }
+
+LiveMap& LiveMap::operator=(LiveMap&& other) noexcept {
+  std::swap(shards_, other.shards_);
+  std::swap(size_, other.size_);
+  std::swap(side_, other.side_);
+  return *this;
+}
+
+LiveMap::~LiveMap() {
+  for (Shard& shard : shards_) release(shard.buckets, shard.count * sizeof(Bucket));
+}
+
+std::size_t LiveMap::memory_bytes() const {
+  std::size_t bytes = sizeof(*this) + side_.size() * 64;
+  for (const Shard& shard : shards_) bytes += shard.count * sizeof(Bucket);
+  return bytes;
+}
+
+unsigned LiveMap::passed(const Bucket& bucket) {
+  unsigned count = 0;
+  for (unsigned i = 0; i < kPlaces; ++i) count |= static_cast<unsigned>(bucket.b[i] >> 62) << (2 * i);
+  return count;
+}
+
+void LiveMap::set_passed(Bucket& bucket, unsigned count) {
+  for (unsigned i = 0; i < kPlaces; ++i) {
+    bucket.b[i] = (bucket.b[i] & ~kPassedMask) | std::uint64_t{count >> (2 * i) & 3} << 62;
+  }
+}
+
+// Puts the two words into the first bucket with room from `bucket` on, and counts it in those that had none.
+void LiveMap::place_from(const Shard& shard, Bucket* bucket, std::uint64_t a, std::uint64_t b) {
+  while (true) {
+    if (const unsigned empty = matches(*bucket, 0); empty != 0) {
+      const auto place = static_cast<unsigned>(std::countr_zero(empty));
+      bucket->a[place] = a;
+      bucket->b[place] = (bucket->b[place] & kPassedMask) | b;
+      return;
+    }
+    if (const unsigned count = passed(*bucket); count < kMostPassed) set_passed(*bucket, count + 1);
+    bucket = next(shard, bucket);
+  }
+}
+
+bool LiveMap::insert_afar(const Shard& shard, Bucket* home, std::uint64_t address, const LiveBlock& block) {
+  for (Bucket* bucket = home; was_passed(*bucket);) {
+    bucket = next(shard, bucket);
+    if (bucket == home) break;
+    if (matches(*bucket, address) != 0) return false;
+  }
+  place_from(shard, home, address | block.size << 48, block.allocated_at | (block.size >> 16) << kEventBits);
+  return true;
+}
+
+bool LiveMap::take_from_afar(Shard& shard, Bucket* home, std::uint64_t address, LiveBlock& block) {
+  Bucket* bucket = home;
+  unsigned match = 0;
+  while (match == 0) {
+    if (!was_passed(*bucket)) return false;
+    bucket = next(shard, bucket);
+    if (bucket == home) return false;
+    match = matches(*bucket, address);
+  }
+  for (Bucket* between = home; between != bucket; between = next(shard, between)) {
+    if (const unsigned count = passed(*between); count < kMostPassed) set_passed(*between, count - 1);
+  }
+  take_place(shard, *bucket, static_cast<unsigned>(std::countr_zero(match)), address, block);
+  return true;
+}
+
+bool LiveMap::find(std::uint64_t address, LiveBlock& block) const {
+  if (address >> 48 == 0) {
+    const Shard& shard = shards_[shard_of(hash_of(address))];
+    Bucket* const home = home_of(address);
+    Bucket* bucket = home;
+    unsigned match = matches(*bucket, address);
+    while (match == 0) {
+      if (!was_passed(*bucket)) return false;
+      bucket = next(shard, bucket);
+      if (bucket == home) return false;
+      match = matches(*bucket, address);
+    }
+    const auto place = static_cast<unsigned>(std::countr_zero(match));
+    if (!in_side(*bucket, place)) {
+      block = block_at(*bucket, place);
+      return true;
+    }
+  }
+  const auto found = side_.find(address);
+  if (found == side_.end()) return false;
+  block = found->second;
+  return true;
+}
+
+void LiveMap::shrink(Shard& shard) {
+  const std::uint32_t wanted = shard.blocks / 2 + kFewest;
+  if (wanted < shard.count) resize(shard, wanted);
+}
+
+void LiveMap::resize(Shard& shard, std::uint32_t count) {
+  const Shard old = shard;
+  shard.buckets = static_cast<Bucket*>(allocate_zeroed(count * sizeof(Bucket)));
+  shard.count = count;
+  shard.grow_at = full_at(count);
+  shard.shrink_below = count > 2 * kFewest ? full_at(count) / 4 : 0; // far from full: a swing does not resize twice
+  for (std::uint32_t i = 0; i < old.count; ++i) {
+    const Bucket& bucket = old.buckets[i];
+    for (unsigned place = 0; place < kPlaces; ++place) {
+      if (bucket.a[place] == 0) continue;
+      const std::size_t at = home(hash_of(bucket.a[place] & kAddressMask), count);
+      place_from(shard, shard.buckets + at, bucket.a[place], bucket.b[place] & ~kPassedMask);
+    }
+  }
+  if (old.buckets != nullptr) release(old.buckets, old.count * sizeof(Bucket));
+}
+
+bool LiveMap::insert_in_side(std::uint64_t address, LiveBlock block) {
+  if (address >> 48 != 0) {
+    if (!side_.emplace(address, block).second) return false;
+    ++size_;
+    return true;
+  }
+  if (!insert_place(address, LiveBlock{kSideSize, 0})) return false;
+  side_[address] = block;
+  return true;
+}
+
+bool LiveMap::take_from_side(std::uint64_t address, LiveBlock& block) {
+  const auto found = side_.find(address);
+  if (found == side_.end()) return false;
+  block = found->second;
+  side_.erase(found);
+  if (address >> 48 != 0) --size_;
+  return true;
+}
+
+} // namespace heaptape

@@ -1,0 +1,244 @@
+#include "collector/collector.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <new>
+#include <utility>
+
+#include "collector/tape_name.h"
+
+namespace heaptape {
+
+namespace {
+
+constexpr std::uint64_t kUs = 1'000;
+constexpr std::uint64_t kMs = 1'000'000;
+constexpr std::uint64_t kShortestRest = 50 * kUs;
+constexpr std::uint64_t kLongestRest = 50 * kMs;
+constexpr std::uint64_t kReplacedEvery = 100 * kMs;
+constexpr std::uint64_t kStatusPatienceMs = 2'000; // the launcher reaps the program right after we see it end
+
+void futex_wake_all(std::atomic<std::uint32_t>& word) {
+  ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+const char* sentence_for(wire::OffReason reason) {
+  switch (reason) {
+  case wire::OffReason::None: return "";
+  case wire::OffReason::CollectorGone: return "";
+  case wire::OffReason::MapFailed: return "the program could not map the shared memory (address space limit?)";
+  case wire::OffReason::Sanitizer: return "the program is a sanitizer build, whose allocator cannot be recorded";
+  case wire::OffReason::OwnAllocator: return "the program brings its own allocator, which the recorder does not see";
+  case wire::OffReason::Internal: return "the recorder switched itself off after an internal error";
+  }
+  return "";
+}
+
+// A robust mutex shared between processes; the kernel marks its first word when we die. The thread must never give it up.
+void hold_life_mutex(wire::Header& header) {
+  static_assert(sizeof(pthread_mutex_t) <= sizeof header.collector_mutex);
+  pthread_mutexattr_t attributes;
+  ::pthread_mutexattr_init(&attributes);
+  ::pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  ::pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  auto* mutex = new (static_cast<void*>(header.collector_mutex)) pthread_mutex_t;
+  ::pthread_mutex_init(mutex, &attributes);
+  ::pthread_mutexattr_destroy(&attributes);
+  ::pthread_mutex_lock(mutex);
+}
+
+} // namespace
+
+void prepare_collector_process(const SharedMemory& memory, int keep) {
+  ::setsid();
+  for (int signal : {SIGINT, SIGHUP, SIGTERM, SIGQUIT, SIGPIPE, SIGXFSZ, SIGUSR1, SIGUSR2, SIGALRM}) {
+    ::signal(signal, SIG_IGN);
+  }
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::prctl(PR_SET_NAME, "heaptape-coll");
+  ::prctl(PR_SET_TIMERSLACK, 1000); // ns; the shortest rests would double otherwise
+
+  // The program's pipes must end with the program, not with us.
+  const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (nowhere >= 0) {
+    ::dup2(nowhere, STDIN_FILENO);
+    ::dup2(nowhere, STDOUT_FILENO);
+  }
+  int kept[2] = {std::min(keep, memory.fd()), std::max(keep, memory.fd())};
+  int from = 3;
+  for (int fd : kept) {
+    if (fd < from) continue;
+    if (fd > from) ::syscall(SYS_close_range, from, fd - 1, 0);
+    from = fd + 1;
+  }
+  ::syscall(SYS_close_range, from, UINT_MAX, 0);
+
+  hold_life_mutex(memory.header());
+}
+
+Collector::Collector(const CollectorOptions& options, SharedMemory memory, pid_t program, std::string program_name)
+    : options_(options), memory_(std::move(memory)), program_(program), program_name_(std::move(program_name)) {}
+
+Result<> Collector::create_tape(pid_t program_pid) {
+  tape_start_ns_ = monotonic_ns();
+  const std::uint64_t wall_ns = realtime_ns();
+  const TapeNameFacts facts{static_cast<std::uint32_t>(program_pid), program_name_,
+                            static_cast<std::time_t>(wall_ns / 1'000'000'000)};
+  Result<TapeWriter> writer = heaptape::create_tape(options_, facts, wall_ns);
+  if (!writer.ok()) return writer.error();
+  writer_.emplace(std::move(writer).value());
+  tape_path_ = writer_->path();
+  return Unit{};
+}
+
+void Collector::sleep(std::uint64_t ns) {
+  wire::Header& header = memory_.header();
+  const std::uint32_t seen = header.wake.load(std::memory_order_acquire);
+  header.collector_asleep.store(1, std::memory_order_seq_cst);
+  const timespec most{static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+  ::syscall(SYS_futex, &header.wake, FUTEX_WAIT, seen, &most, nullptr, 0);
+  header.collector_asleep.store(0, std::memory_order_relaxed);
+}
+
+bool Collector::wait_for_program(ProgramEnd& end) {
+  end.watch(program_);
+  std::uint64_t rest = kMs;
+  while (memory_.header().attached.load(std::memory_order_acquire) == 0) { // pairs with the recorder's attaching
+    if (end.cancelled()) return false;
+    // Gone: one more look, for it may have attached just before.
+    if (end.gone() || (program_ == 0 && !end.has_launcher())) {
+      return memory_.header().attached.load(std::memory_order_acquire) != 0;
+    }
+    sleep(rest);
+    rest = std::min(rest * 2, kLongestRest);
+  }
+  return true;
+}
+
+CollectorResult Collector::not_attached(ProgramEnd& end) {
+  CollectorResult result;
+  if (writer_) {
+    writer_.reset();
+    ::unlink(tape_path_.c_str());
+  }
+  if (end.cancelled()) return result;
+  const auto reason = static_cast<wire::OffReason>(memory_.header().off_reason.load(std::memory_order_relaxed));
+  const std::string why = sentence_for(reason);
+  result.problem = "nothing was recorded: " +
+                   (why.empty() ? program_name_ + " did not load the recorder (is it static, or set-user-ID?)" : why);
+  return result;
+}
+
+void Collector::release_program() {
+  wire::Header& header = memory_.header();
+  header.collector_state.store(wire::kCollectorDone, std::memory_order_release);
+  header.drained.fetch_add(1, std::memory_order_release);
+  futex_wake_all(header.drained);
+}
+
+Meta Collector::known_facts() const {
+  Meta meta;
+  meta["heaptape"] = HEAPTAPE_VERSION;
+  if (!options_.options_text.empty()) meta["options"] = options_.options_text;
+  if (!options_.command.empty()) meta["command"] = options_.command;
+  if (!options_.program.empty()) meta["program"] = options_.program;
+  return meta;
+}
+
+// How long nothing needs to be done: until the fullest ring is about a third full, going by the time since the last look. The
+// program wakes us if that was too long.
+std::uint64_t Collector::rest_after(const Round& round, std::uint64_t since_last_ns) {
+  const std::uint64_t capacity = memory_.config().ring_records;
+  if (round.more || round.fullest > capacity / 4) return last_rest_ns_ = 0;
+  const std::uint64_t until_third = since_last_ns * (capacity / 3) / std::max<std::uint64_t>(round.fullest, 1);
+  const std::uint64_t longest = std::clamp(last_rest_ns_ * 2, kMs, kLongestRest);
+  last_rest_ns_ = std::clamp(until_third, kShortestRest, longest);
+  return last_rest_ns_;
+}
+
+CollectorResult Collector::record(ProgramEnd& end) {
+  if (program_ == 0) {
+    program_ = static_cast<pid_t>(memory_.header().pid.load(std::memory_order_relaxed));
+    end.watch(program_);
+  }
+  CollectorResult result;
+  result.attached = true;
+  if (!writer_) {
+    if (const Result<> created = create_tape(program_); !created.ok()) {
+      release_program();
+      result.problem = created.error().sentence;
+      return result;
+    }
+  }
+  memory_.close_fd();
+  Recording recording(memory_, *writer_, {program_, tape_start_ns_, known_facts(), options_.max_tape_bytes});
+
+  bool replaced = false;
+  std::uint64_t last_ns = monotonic_ns(), next_replaced_ns = last_ns + kReplacedEvery;
+  while (!recording.failed() && !replaced && !end.gone()) {
+    const std::uint64_t now_ns = monotonic_ns();
+    const Round round = recording.step(now_ns);
+    const std::uint64_t rest = rest_after(round, now_ns - last_ns);
+    last_ns = now_ns;
+    if (rest == 0 || recording.failed()) continue;
+    if (now_ns >= next_replaced_ns) {
+      next_replaced_ns = now_ns + kReplacedEvery;
+      replaced = recording.program_replaced();
+    }
+    if (!end.gone()) sleep(rest);
+  }
+
+  Ending ending = Ending::Unknown;
+  int detail = 0;
+  std::string note;
+  if (recording.failed()) {
+    release_program();
+    ending = Ending::CollectorStopped;
+    note = recording.sink().error()->sentence;
+    result.problem = "recording stopped: " + note;
+  } else if (replaced) {
+    ending = Ending::Replaced;
+  }
+  // The events are worth more than how it ended: they come first.
+  recording.drain();
+  if (ending == Ending::Unknown) {
+    end.await_status(kStatusPatienceMs);
+    if (const auto status = end.wait_status()) {
+      if (WIFEXITED(*status)) ending = Ending::Exited, detail = WEXITSTATUS(*status);
+      if (WIFSIGNALED(*status)) ending = Ending::Killed, detail = WTERMSIG(*status);
+    }
+  }
+  result.summary = recording.finish(ending, detail, note);
+  if (result.problem.empty() && recording.failed()) {
+    result.problem = "the tape is not complete: " + recording.sink().error()->sentence;
+  }
+  const auto reason = static_cast<wire::OffReason>(memory_.header().off_reason.load(std::memory_order_relaxed));
+  if (result.problem.empty()) result.problem = sentence_for(reason);
+  result.tape = tape_path_;
+  result.tape_bytes = writer_->bytes_written();
+  release_program();
+  return result;
+}
+
+CollectorResult Collector::run(UniqueFd link) {
+  wire::Header& header = memory_.header();
+  ProgramEnd end(std::move(link), [&header] {
+    header.wake.fetch_add(1, std::memory_order_release);
+    futex_wake_all(header.wake);
+  });
+  return wait_for_program(end) ? record(end) : not_attached(end);
+}
+
+} // namespace heaptape

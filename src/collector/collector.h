@@ -1,0 +1,65 @@
+// The collector's life: wait for the program, drain its rings until it is gone, finish the tape.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "collector/collector_options.h"
+#include "collector/program_end.h"
+#include "collector/recording.h"
+#include "collector/shared_memory.h"
+#include "tape/contents.h"
+#include "tape/writer.h"
+
+namespace heaptape {
+
+// What became of a recording.
+struct CollectorResult {
+  bool attached = false; // the program loaded the recorder
+  Summary summary;
+  std::string tape;             // its path; empty: there is none
+  std::uint64_t tape_bytes = 0;
+  std::string problem; // one sentence when something went wrong, else empty
+};
+
+class Collector {
+public:
+  // The caller has prepared the process (prepare_collector_process). The program's pid may be 0: whoever attaches.
+  Collector(const CollectorOptions& options, SharedMemory memory, pid_t program, std::string program_name);
+
+  // Creates the tape; needed before run() unless the pid is 0. `program_pid` is used for its name.
+  Result<> create_tape(pid_t program_pid);
+  const std::string& tape_path() const { return tape_path_; }
+  int memory_fd() const { return memory_.fd(); }
+
+  // `link`: the launcher's socket, or none. Returns when the tape is finished; the program may still run if the tape failed.
+  CollectorResult run(UniqueFd link);
+
+private:
+  bool wait_for_program(ProgramEnd& end);
+  CollectorResult record(ProgramEnd& end);
+  CollectorResult not_attached(ProgramEnd& end);
+  void sleep(std::uint64_t ns);
+  std::uint64_t rest_after(const Round& round, std::uint64_t since_last_ns);
+  void release_program();
+  Meta known_facts() const;
+
+  const CollectorOptions& options_;
+  SharedMemory memory_;
+  pid_t program_;
+  std::string program_name_;
+  std::optional<TapeWriter> writer_;
+  std::string tape_path_;
+  std::uint64_t tape_start_ns_ = 0;
+  std::uint64_t last_rest_ns_ = 0;
+};
+
+// Makes the process a collector: a session of its own, deaf to the terminal's signals, no descriptor but stderr and `keep`,
+// and holding the mutex by which the program sees that it lives. The calling thread must be the process's main one.
+void prepare_collector_process(const SharedMemory& memory, int keep);
+
+} // namespace heaptape

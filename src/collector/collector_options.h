@@ -1,0 +1,31 @@
+// What the user may choose about a recording. Filled in by the command line or from HEAPTAPE_* variables.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "wire/layout.h"
+
+namespace heaptape {
+
+struct CollectorOptions {
+  // Where the tape goes: %p pid, %n program name, %t start time (YYYYMMDD-HHMMSS), %% a percent sign.
+  std::string tape = "heaptape.%n.%p.tape";
+  // False: the user did not name the tape, so a name that is taken gets .2, .3, ... before its last dot instead of refusing.
+  bool tape_named = false;
+  bool force = false;               // overwrite an existing tape
+  std::uint64_t max_tape_bytes = 0; // stop recording there; 0: no limit
+  bool free_stacks = true;
+  std::uint32_t max_depth = wire::kDefaultMaxDepth;
+  wire::OnFull on_full = wire::OnFull::Wait;
+  bool quiet = false;       // no summary line; errors are still printed
+  // For the tape's META; each may be empty. Command and program are used when /proc has nothing to say any more.
+  std::string options_text; // the options as given
+  std::string command;      // arguments, each terminated by a NUL byte
+  std::string program;      // path of the executable
+
+  std::uint32_t slot_count = wire::kDefaultSlotCount;
+  std::uint32_t ring_records = wire::kDefaultRingRecords; // a power of two
+};
+
+} // namespace heaptape

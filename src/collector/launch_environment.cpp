@@ -1,0 +1,173 @@
+#include "collector/launch_environment.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+namespace heaptape {
+namespace {
+
+constexpr std::string_view kOurPrefix = "HEAPTAPE_";
+
+Error usage(std::string sentence) { return Error{ErrorCode::Usage, std::move(sentence)}; }
+
+std::string_view name_of(std::string_view variable) { return variable.substr(0, variable.find('=')); }
+
+std::optional<std::string> lookup(const char* const* environment, std::string_view name) {
+  for (; *environment != nullptr; ++environment) {
+    const std::string_view variable = *environment;
+    if (variable.size() > name.size() && variable.starts_with(name) && variable[name.size()] == '=') {
+      return std::string(variable.substr(name.size() + 1));
+    }
+  }
+  return std::nullopt;
+}
+
+Result<bool> parse_switch(const std::string& text) {
+  if (text == "1" || text == "yes" || text == "on" || text == "true") return true;
+  if (text.empty() || text == "0" || text == "no" || text == "off" || text == "false") return false;
+  return usage("'" + text + "' is neither 1 nor 0");
+}
+
+// A folder's name as part of a tape's name, where % has a meaning.
+std::string as_pattern(std::string_view folder) {
+  std::string pattern;
+  for (const char c : folder) pattern += c == '%' ? std::string("%%") : std::string(1, c);
+  return pattern;
+}
+
+std::string size_variable(std::uint64_t bytes) { return "HEAPTAPE_MAX_TAPE=" + std::to_string(bytes); }
+
+// True when the list, as in LD_PRELOAD, names the library: we run inside a followed program.
+bool preload_has(std::string_view preload, std::string_view library) {
+  while (!preload.empty()) {
+    const std::size_t end = std::min(preload.find_first_of(": \t\n"), preload.size());
+    if (preload.substr(0, end) == library) return true;
+    preload.remove_prefix(std::min(end + 1, preload.size()));
+  }
+  return false;
+}
+
+} // namespace
+
+Result<std::uint64_t> parse_size(const std::string& text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, status] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+  std::string_view suffix(rest, static_cast<std::size_t>(end - rest));
+  if (!suffix.empty() && suffix.back() == 'B') suffix.remove_suffix(1);
+  const double step = suffix.size() == 2 && suffix.back() == 'i' ? 1024 : 1000;
+  if (step == 1024) suffix.remove_suffix(1);
+  bool good = status == std::errc{} && number >= 0;
+  if (!suffix.empty()) {
+    const std::size_t letter = std::string_view("KMGT").find(static_cast<char>(suffix.front() & ~0x20));
+    good = good && suffix.size() == 1 && letter != std::string_view::npos;
+    if (good) number *= std::pow(step, static_cast<double>(letter + 1));
+  }
+  if (!good || number >= 0x1p63) return usage("'" + text + "' is not a size; say for example 500M or 2G");
+  return static_cast<std::uint64_t>(number);
+}
+
+Result<std::uint32_t> parse_depth(const std::string& text) {
+  constexpr std::uint32_t kDeepest = 65'536;
+  std::uint32_t depth = 0;
+  const auto [rest, status] = std::from_chars(text.data(), text.data() + text.size(), depth);
+  if (status != std::errc{} || rest != text.data() + text.size() || depth < 1 || depth > kDeepest) {
+    return usage("'" + text + "' is not a number of frames from 1 to " + std::to_string(kDeepest));
+  }
+  return depth;
+}
+
+Result<wire::OnFull> parse_on_full(const std::string& text) {
+  if (text == "wait") return wire::OnFull::Wait;
+  if (text == "drop") return wire::OnFull::Drop;
+  return usage("'" + text + "' is neither wait nor drop");
+}
+
+Result<RecordOptions> options_from_environment(const char* const* environment) {
+  RecordOptions options;
+  std::optional<Error> failure;
+  // Reads one variable with its parser into its field.
+  const auto read = [&](const char* name, auto parse, auto& field) {
+    const auto text = lookup(environment, name);
+    if (!text || failure) return;
+    auto value = parse(*text);
+    if (value)
+      field = value.value();
+    else
+      failure = Error{ErrorCode::Usage, std::string(name) + ": " + value.error().sentence};
+  };
+  CollectorOptions& collector = options.collector;
+  if (auto output = lookup(environment, "HEAPTAPE_OUTPUT"); output && !output->empty()) {
+    collector.tape = std::move(*output);
+    collector.tape_named = true;
+  } else if (auto directory = lookup(environment, "HEAPTAPE_DIRECTORY"); directory && !directory->empty()) {
+    collector.tape = as_pattern(*directory) + "/" + collector.tape;
+  }
+  read("HEAPTAPE_FORCE", parse_switch, collector.force);
+  read("HEAPTAPE_QUIET", parse_switch, collector.quiet);
+  read("HEAPTAPE_FOLLOW", parse_switch, options.follow);
+  read("HEAPTAPE_FREE_STACKS", parse_switch, collector.free_stacks);
+  read("HEAPTAPE_MAX_DEPTH", parse_depth, collector.max_depth);
+  read("HEAPTAPE_ON_FULL", parse_on_full, collector.on_full);
+  read("HEAPTAPE_MAX_TAPE", parse_size, collector.max_tape_bytes);
+  if (failure) return *failure;
+  if (options.follow) collector.tape_named = collector.force = false;
+  return options;
+}
+
+std::vector<std::string> recorder_variables(const RecordOptions& options, const RecorderLink& link,
+                                            const char* user_preload) {
+  const CollectorOptions& collector = options.collector;
+  const std::string theirs = user_preload != nullptr ? user_preload : "";
+  std::vector<std::string> variables;
+  if (preload_has(theirs, link.library))
+    variables.push_back("LD_PRELOAD=" + theirs);
+  else
+    variables.push_back("LD_PRELOAD=" + link.library + (theirs.empty() ? "" : ":" + theirs));
+  variables.push_back("HEAPTAPE_COLLECTOR=" + link.heaptape);
+  if (link.memory) {
+    variables.push_back("HEAPTAPE_SHM_FD=" + std::to_string(link.memory->fd));
+    variables.push_back("HEAPTAPE_SHM_KEY=" + std::to_string(link.memory->key));
+  }
+  if (!collector.tape_named)
+    variables.push_back("HEAPTAPE_DIRECTORY=" + link.directory);
+  else if (collector.tape.starts_with('/'))
+    variables.push_back("HEAPTAPE_OUTPUT=" + collector.tape);
+  else
+    variables.push_back("HEAPTAPE_OUTPUT=" + as_pattern(link.directory) + "/" + collector.tape);
+  if (collector.force && !options.follow) variables.push_back("HEAPTAPE_FORCE=1");
+  if (collector.quiet) variables.push_back("HEAPTAPE_QUIET=1");
+  if (options.follow) variables.push_back("HEAPTAPE_FOLLOW=1");
+  if (!collector.free_stacks) variables.push_back("HEAPTAPE_FREE_STACKS=0");
+  if (collector.max_depth != wire::kDefaultMaxDepth) {
+    variables.push_back("HEAPTAPE_MAX_DEPTH=" + std::to_string(collector.max_depth));
+  }
+  if (collector.on_full == wire::OnFull::Drop) variables.push_back("HEAPTAPE_ON_FULL=drop");
+  if (collector.max_tape_bytes != 0) variables.push_back(size_variable(collector.max_tape_bytes));
+  return variables;
+}
+
+std::vector<std::string> with_variables(const char* const* environment, const std::vector<std::string>& variables) {
+  std::vector<std::string> merged;
+  std::vector<bool> placed(variables.size(), false);
+  for (; *environment != nullptr; ++environment) {
+    const std::string_view name = name_of(*environment);
+    const auto ours = std::find_if(variables.begin(), variables.end(),
+                                   [&](const std::string& variable) { return name_of(variable) == name; });
+    if (ours == variables.end()) {
+      if (!name.starts_with(kOurPrefix)) merged.emplace_back(*environment);
+      continue;
+    }
+    const auto index = static_cast<std::size_t>(ours - variables.begin());
+    if (!placed[index]) merged.push_back(*ours);
+    placed[index] = true;
+  }
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    if (!placed[i]) merged.push_back(variables[i]);
+  }
+  return merged;
+}
+
+} // namespace heaptape

@@ -1,0 +1,55 @@
+// What /proc says about the program. Everything may be gone at any moment; then fields are empty or 0.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/unique_fd.h"
+#include "tape/contents.h"
+
+namespace heaptape {
+
+// The whole file, empty when it cannot be read.
+std::string read_small_file(const std::string& path);
+// Empty when it is no link.
+std::string read_link(const std::string& path);
+
+// Fields of /proc/PID/stat.
+struct ProcStat {
+  std::uint32_t parent = 0;
+  std::uint32_t threads = 0;
+  std::uint64_t start_time = 0;  // of the process, in clock ticks since boot
+  std::uint64_t start_code = 0;  // of the image: exec changes it
+  std::uint64_t start_stack = 0; // likewise
+};
+// The program's name in the text may hold anything, also spaces and parentheses.
+std::optional<ProcStat> parse_proc_stat(const std::string& text);
+
+class ProcFiles {
+public:
+  explicit ProcFiles(pid_t pid);
+
+  pid_t pid() const { return pid_; }
+  // "command", "program", "directory", "pid", "ppid", "host", "kernel"; only what is known.
+  Meta facts() const;
+  // Path of the executable, without the kernel's " (deleted)".
+  std::string executable() const;
+  std::string thread_name(std::uint32_t tid) const;
+  bool has_thread(std::uint32_t tid) const;
+  std::optional<ProcStat> stat() const;
+  // time_us is left 0. nullopt when the program is gone.
+  std::optional<Sample> sample() const;
+
+private:
+  std::string path(const char* file) const;
+
+  pid_t pid_;
+  // Kept open: reading again is half the price of opening again.
+  UniqueFd stat_;
+  UniqueFd statm_;
+};
+
+} // namespace heaptape

@@ -1,0 +1,183 @@
+#include "collector/recording.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "wire/loss_name.h"
+
+namespace heaptape {
+
+namespace {
+
+constexpr std::uint64_t kMs = 1'000'000;
+constexpr std::uint64_t kFirstSampleEvery = 10 * kMs;
+constexpr std::uint64_t kSamplesPerSpacing = 512; // then twice as far apart: an hour makes 5,000, a week 9,000
+constexpr std::uint64_t kUpkeepEvery = 250 * kMs;
+constexpr std::uint64_t kFlushEvery = 2000 * kMs; // how much of a slow program's tape a killed collector may lose
+constexpr std::size_t kSamplesPerBlock = 256;
+constexpr std::size_t kEndedThreadsPerBlock = 1024;
+constexpr std::size_t kNamesPerUpkeep = 256;
+
+ClockReading program_clock(const wire::Header& header) {
+  return {header.clock_base_ticks.load(std::memory_order_relaxed),
+          header.clock_base_monotonic_ns.load(std::memory_order_relaxed)};
+}
+
+} // namespace
+
+Recording::Recording(const SharedMemory& memory, TapeWriter& writer, RecordingFacts facts)
+    : memory_(memory), facts_(std::move(facts)), proc_(facts_.pid), stacks_(memory.nodes()), modules_(memory.module_log()),
+      sink_(writer, stacks_, facts_.max_tape_bytes), rings_(memory, threads_),
+      builder_(clock_, stacks_, rings_, memory.config().slot_count, sink_), sample_every_ns_(kFirstSampleEvery) {
+  const wire::Header& header = memory.header();
+  clock_.start(header.clock_is_tsc.load(std::memory_order_relaxed) != 0, program_clock(header), facts_.tape_start_ns);
+  sink_.follow(builder_.model().totals());
+  image_ = proc_.stat();
+  tids_are_ours_ = header.pid.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(facts_.pid);
+  write_meta(facts_.meta);
+}
+
+void Recording::write_meta(const Meta& known) {
+  Meta meta = proc_.facts();
+  for (const auto& [name, value] : known) meta.try_emplace(name, value);
+  executable_ = meta["program"];
+  sink_.write([&](TapeWriter& writer) { return writer.add_meta(meta); });
+}
+
+Round Recording::step(std::uint64_t now_ns) {
+  clock_.calibrate();
+  const Round round = rings_.round(clock_, builder_);
+  write_modules();
+  keep_house(now_ns);
+  return round;
+}
+
+void Recording::keep_house(std::uint64_t now_ns) {
+  if (now_ns >= next_sample_ns_) {
+    take_sample();
+    next_sample_ns_ = now_ns + sample_every_ns_;
+  }
+  if (threads_.ended().size() >= kEndedThreadsPerBlock) write_threads(false);
+  if (now_ns < next_upkeep_ns_) return;
+  next_upkeep_ns_ = now_ns + kUpkeepEvery;
+  name_threads();
+  reap_threads();
+  if (sink_.events_waiting() == 0 || next_flush_ns_ == 0) next_flush_ns_ = now_ns + kFlushEvery;
+  if (now_ns < next_flush_ns_) return;
+  next_flush_ns_ = now_ns + kFlushEvery;
+  sink_.flush();
+  if (threads_.count() != threads_written_) write_threads(true);
+}
+
+void Recording::write_modules() {
+  const std::uint64_t used = memory_.header().module_log_used.load(std::memory_order_relaxed);
+  if (used == module_log_seen_) return;
+  const std::vector<Module> found = modules_.take_new(used, executable_, clock_);
+  if (modules_.position() >= std::min(used, wire::kModuleLogBytes) || modules_.damaged()) module_log_seen_ = used;
+  if (!found.empty()) sink_.write([&](TapeWriter& writer) { return writer.add_modules(found); });
+}
+
+Thread Recording::describe(ThreadId id, const ThreadList::Known& known, std::uint64_t ended_us) const {
+  return Thread{id, known.tid, known.name, clock_.plain_us(known.first_ticks), ended_us};
+}
+
+// Those that ended; with `all` also those that live.
+void Recording::write_threads(bool all) {
+  std::vector<Thread> list;
+  for (const ThreadList::Ended& ended : threads_.ended()) {
+    list.push_back(describe(ended.id, ended.thread, clock_.plain_us(ended.ticks)));
+  }
+  threads_.ended().clear();
+  if (all) {
+    for (const auto& [id, known] : threads_.live()) list.push_back(describe(ThreadId(id), known, 0));
+    threads_written_ = threads_.count();
+  }
+  if (!list.empty()) sink_.write([&](TapeWriter& writer) { return writer.add_threads(list); });
+}
+
+void Recording::take_sample() {
+  std::optional<Sample> sample = proc_.sample();
+  if (!sample) return;
+  sample->time_us = clock_.plain_us(clock_.now());
+  samples_.push_back(*sample);
+  if (samples_.size() >= kSamplesPerBlock) write_samples();
+  if (++samples_taken_ % kSamplesPerSpacing == 0) sample_every_ns_ *= 2;
+}
+
+void Recording::write_samples() {
+  if (!samples_.empty()) sink_.write([&](TapeWriter& writer) { return writer.add_samples(samples_); });
+  samples_.clear();
+}
+
+void Recording::name_threads() {
+  std::size_t left = kNamesPerUpkeep;
+  for (auto& [id, known] : threads_.live()) {
+    if (known.tid == 0) continue;
+    if (left-- == 0) break;
+    if (std::string name = proc_.thread_name(known.tid); !name.empty()) known.name = std::move(name);
+  }
+}
+
+void Recording::reap_threads() {
+  if (!tids_are_ours_ || !proc_.has_thread(static_cast<std::uint32_t>(facts_.pid))) return;
+  rings_.reap([&](std::uint32_t tid) { return !proc_.has_thread(tid); });
+}
+
+bool Recording::program_replaced() const {
+  const std::optional<ProcStat> now = proc_.stat();
+  if (!image_ || !now || now->start_stack == 0) return false;
+  return now->start_code != image_->start_code || now->start_stack != image_->start_stack;
+}
+
+Summary Recording::summarize() const {
+  const HeapTotals& totals = sink_.totals_written();
+  Summary summary;
+  summary.events = totals.events;
+  summary.per_kind = totals.per_kind;
+  summary.allocated_bytes = totals.allocated_bytes;
+  summary.allocated_blocks = totals.allocated_blocks;
+  summary.live_bytes = totals.live_bytes;
+  summary.live_blocks = totals.live_blocks;
+  summary.peak_bytes = totals.peak_bytes;
+  summary.peak_event = totals.peak_event;
+  summary.peak_us = totals.peak_us;
+  summary.unknown_releases = totals.unknown_releases;
+  summary.reordered = builder_.reordered();
+  const auto lose = [&](const std::string& name, std::uint64_t count) {
+    if (count != 0) summary.losses[name] += count;
+  };
+  for (std::size_t i = 0; i < static_cast<std::size_t>(wire::Loss::Count); ++i) {
+    lose(wire::loss_name(static_cast<wire::Loss>(i)), memory_.header().losses[i].load(std::memory_order_relaxed));
+  }
+  lose(kLossUnfinished, rings_.holes());
+  lose(kLossDamaged, builder_.damaged() + stacks_.damaged() + (modules_.damaged() ? 1 : 0));
+  lose(kLossStuck, rings_.forced_rounds());
+  lose(kLossNotWritten, builder_.events() - totals.events);
+  return summary;
+}
+
+void Recording::drain() {
+  clock_.calibrate();
+  end_us_ = clock_.plain_us(clock_.now());
+  if (failed()) return;
+  take_sample();
+  rings_.finish(builder_);
+  write_modules();
+  sink_.flush();
+}
+
+Summary Recording::finish(Ending ending, std::int32_t detail, const std::string& note) {
+  Summary summary = summarize();
+  summary.duration_us = std::max(end_us_, clock_.last_us());
+  summary.ending = ending;
+  summary.ending_detail = detail;
+  summary.note = note;
+  // Also after a failure: a full disk may have room for a few bytes, and --max-tape means the events.
+  sink_.ignore_failure();
+  write_threads(true);
+  write_samples();
+  sink_.write([&](TapeWriter& writer) { return writer.add_summary(summary); });
+  return summary;
+}
+
+} // namespace heaptape

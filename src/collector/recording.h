@@ -1,0 +1,94 @@
+// One attached program on its way to one tape: the whole pipeline behind a step() and a finish(). One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collector/event_builder.h"
+#include "collector/module_follower.h"
+#include "collector/proc_files.h"
+#include "collector/ring_set.h"
+#include "collector/shared_memory.h"
+#include "collector/stack_folder.h"
+#include "collector/tape_sink.h"
+#include "collector/thread_list.h"
+#include "collector/tick_clock.h"
+#include "tape/contents.h"
+#include "tape/writer.h"
+
+namespace heaptape {
+
+// Losses that show on this side, beside those of wire/loss_name.h.
+inline constexpr const char* kLossUnfinished = "unfinished record"; // the program died while writing it
+inline constexpr const char* kLossDamaged = "damaged record";       // makes no sense
+inline constexpr const char* kLossStuck = "stuck thread";           // rounds that went on without a thread inside a hook
+inline constexpr const char* kLossNotWritten = "not written";       // events that the tape did not take any more
+
+struct RecordingFacts {
+  pid_t pid = 0;                        // in our eyes
+  std::uint64_t tape_start_ns = 0;      // CLOCK_MONOTONIC at time 0 of the tape
+  Meta meta;                            // known beforehand; completed from /proc
+  std::uint64_t max_tape_bytes = 0;     // 0: no limit
+};
+
+class Recording {
+public:
+  // The program has attached: the header's clock fields are set. Memory and writer must outlive the recording.
+  Recording(const SharedMemory& memory, TapeWriter& writer, RecordingFacts facts);
+
+  // Takes out what is ready; from time to time also samples, thread names and so on. `now_ns` is CLOCK_MONOTONIC.
+  Round step(std::uint64_t now_ns);
+
+  // The tape takes no more.
+  bool failed() const { return sink_.error().has_value(); }
+  const TapeSink& sink() const { return sink_; }
+
+  // The program has become another one by exec.
+  bool program_replaced() const;
+
+  // After the program's end: takes out all that is ready.
+  void drain();
+  // Completes the tape; after drain(). The result is also its last block.
+  Summary finish(Ending ending, std::int32_t detail, const std::string& note);
+
+private:
+  void keep_house(std::uint64_t now_ns);
+  void write_meta(const Meta& known);
+  void write_modules();
+  void write_threads(bool all);
+  void write_samples();
+  void take_sample();
+  void name_threads();
+  void reap_threads();
+  Thread describe(ThreadId id, const ThreadList::Known& known, std::uint64_t ended_us) const;
+  Summary summarize() const;
+
+  const SharedMemory& memory_;
+  RecordingFacts facts_;
+  ProcFiles proc_;
+  std::string executable_;
+  std::optional<ProcStat> image_; // at the start
+  bool tids_are_ours_ = false;    // the program's thread ids mean the same in our pid namespace
+
+  TickClock clock_;
+  ThreadList threads_;
+  StackFolder stacks_;
+  ModuleFollower modules_;
+  TapeSink sink_;
+  RingSet rings_;
+  EventBuilder<TapeSink> builder_;
+
+  std::vector<Sample> samples_;
+  std::uint64_t samples_taken_ = 0;
+  std::uint64_t next_sample_ns_ = 0;
+  std::uint64_t sample_every_ns_;
+  std::uint64_t next_upkeep_ns_ = 0;
+  std::uint64_t next_flush_ns_ = 0;
+  std::uint64_t module_log_seen_ = 0;
+  std::uint32_t threads_written_ = 0;
+  std::uint64_t end_us_ = 0;
+};
+
+} // namespace heaptape

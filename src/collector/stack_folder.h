@@ -1,0 +1,60 @@
+// Gives the program's stack nodes their numbers on the tape: dense, in order of first use, parents before children, twins
+// (two nodes with the same parent and pc) folded into one. About 24 bytes per node. One thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/ids.h"
+#include "tape/contents.h"
+#include "wire/layout.h"
+
+namespace heaptape {
+
+class StackFolder {
+public:
+  // The nodes are the program's, in shared memory, and must stay mapped.
+  explicit StackFolder(const wire::StackNode* nodes);
+  StackFolder(const StackFolder&) = delete;
+  StackFolder& operator=(const StackFolder&) = delete;
+  ~StackFolder();
+
+  // The tape's number of a wire node. Ids that make no sense, and nodes that are not complete, are "no stack" (and counted).
+  StackId fold(std::uint32_t wire_id) {
+    if (wire_id < wire::kNodeCapacity) [[likely]] {
+      const std::uint32_t known = tape_of_wire_[wire_id];
+      if (known != 0) [[likely]]
+        return StackId(known);
+    }
+    return fold_new(wire_id);
+  }
+
+  // Nodes numbered since the last take_new(), and the number of the first of them.
+  const std::vector<StackNode>& new_nodes() const { return new_nodes_; }
+  StackId first_new() const { return StackId(count_ - static_cast<std::uint32_t>(new_nodes_.size()) + 1); }
+  void clear_new() { new_nodes_.clear(); }
+
+  std::uint32_t count() const { return count_; }
+  std::uint64_t damaged() const { return damaged_; }
+
+private:
+  StackId fold_new(std::uint32_t wire_id);
+  std::uint32_t canonical(std::uint32_t parent, std::uint64_t pc);
+  void grow_table();
+  static std::uint64_t hash_of(std::uint32_t parent, std::uint64_t pc);
+
+  const wire::StackNode* nodes_;
+  std::uint32_t* tape_of_wire_; // kNodeCapacity numbers, sparse; 0: not seen yet
+  std::vector<std::uint32_t> path_;
+  std::vector<StackNode> new_nodes_;
+
+  // Open addressed: tape numbers by hash of (parent, pc); 0 = empty. What the numbers stand for is in the two columns.
+  std::vector<std::uint32_t> table_;
+  std::vector<std::uint64_t> pcs_;
+  std::vector<std::uint32_t> parents_;
+  std::uint32_t count_ = 0;
+  std::uint64_t damaged_ = 0;
+};
+
+} // namespace heaptape

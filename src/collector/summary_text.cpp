@@ -1,0 +1,75 @@
+#include "collector/summary_text.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace heaptape {
+
+namespace {
+
+std::string grouped(std::uint64_t number) {
+  const std::string digits = std::to_string(number);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i != 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
+std::string decimal(double number, int places) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", places, number);
+  return text;
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+  if (bytes < 1000) return std::to_string(bytes) + " B";
+  auto amount = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (amount >= 999.95 && unit + 1 < std::size(kUnits)) {
+    amount /= 1000;
+    ++unit;
+  }
+  return decimal(amount, amount < 10 ? 2 : 1) + " " + kUnits[unit];
+}
+
+std::string losses_text(const Summary& summary) {
+  if (summary.losses.empty()) return "0 lost";
+  std::string text;
+  for (const auto& [name, count] : summary.losses) {
+    text += (text.empty() ? "losses: " : ", ") + grouped(count) + " " + name;
+  }
+  return text;
+}
+
+// One write call, so that lines of two processes do not mix.
+void print_line(const std::string& text) {
+  const std::string line = "heaptape: " + text + "\n";
+  (void)!::write(STDERR_FILENO, line.data(), line.size());
+}
+
+} // namespace
+
+std::string summary_text(const CollectorResult& result) {
+  const Summary& summary = result.summary;
+  std::string text = grouped(summary.events) + (summary.events == 1 ? " event in " : " events in ") +
+                     decimal(static_cast<double>(summary.duration_us) / 1e6, 2) + " s, peak " +
+                     bytes_text(summary.peak_bytes) + ", still live " + bytes_text(summary.live_bytes) + " in " +
+                     grouped(summary.live_blocks) + (summary.live_blocks == 1 ? " block, " : " blocks, ") +
+                     losses_text(summary) + " -> " + result.tape + " (" + bytes_text(result.tape_bytes);
+  if (summary.events != 0) {
+    const double each = static_cast<double>(result.tape_bytes) / static_cast<double>(summary.events);
+    text += ", " + decimal(each, 2) + " bytes/event";
+  }
+  return text + ")";
+}
+
+void print_result(const CollectorResult& result, bool quiet) {
+  if (!result.problem.empty()) print_line(result.problem);
+  if (!quiet && !result.tape.empty()) print_line(summary_text(result));
+}
+
+} // namespace heaptape

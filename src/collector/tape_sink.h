@@ -1,0 +1,72 @@
+// The end of the pipeline: events go into blocks, blocks onto the tape, each preceded by the stacks it names. After the first
+// failed write everything is dropped: the tape stays readable up to the last whole block. One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "analysis/heap_totals.h"
+#include "base/result.h"
+#include "collector/stack_folder.h"
+#include "tape/event.h"
+#include "tape/event_encoder.h"
+#include "tape/writer.h"
+
+namespace heaptape {
+
+class TapeSink {
+public:
+  // max_bytes 0: no limit. All must outlive the sink.
+  TapeSink(TapeWriter& writer, StackFolder& stacks, std::uint64_t max_bytes)
+      : writer_(writer), stacks_(stacks), max_bytes_(max_bytes) {}
+
+  void add(const Event& event, std::uint64_t allocated_at) {
+    if (error_) [[unlikely]]
+      return;
+    encoder_.add(event, allocated_at);
+    if (++in_block_ == EventEncoder::kMaxEvents) flush();
+  }
+
+  // Whose totals go with the events; for totals_written().
+  void follow(const HeapTotals& totals) { totals_ = &totals; }
+
+  // Writes the block at hand, however small.
+  void flush();
+
+  // Any other block; remembers a failure like flush().
+  template <class Write>
+  void write(Write&& write) {
+    if (!error_ || closing_) note(write(writer_));
+  }
+
+  // From here on write() tries again, for the last few blocks; add() does not.
+  void ignore_failure() { closing_ = true; }
+
+  // Why nothing more is written.
+  const std::optional<Error>& error() const { return error_; }
+  bool reached_limit() const { return reached_limit_; }
+  // Events in whole blocks on the tape.
+  std::uint64_t events_written() const { return events_written_; }
+  // The totals after the last of them.
+  const HeapTotals& totals_written() const { return totals_written_; }
+  std::uint64_t events_waiting() const { return in_block_; }
+  const TapeWriter& writer() const { return writer_; }
+
+private:
+  void note(const Result<>& result);
+
+  TapeWriter& writer_;
+  StackFolder& stacks_;
+  EventEncoder encoder_;
+  std::uint64_t max_bytes_;
+  std::size_t in_block_ = 0;
+  std::uint64_t events_written_ = 0;
+  const HeapTotals* totals_ = nullptr;
+  HeapTotals totals_written_;
+  std::optional<Error> error_;
+  bool reached_limit_ = false;
+  bool closing_ = false;
+};
+
+} // namespace heaptape
