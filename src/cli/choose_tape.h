@@ -1,0 +1,17 @@
+// The tape a command is about.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "tape/reader.h"
+
+namespace heaptape::cli {
+
+// The newest *.tape of a folder; NotFound when there is none.
+Result<std::string> newest_tape(const std::string& folder);
+
+// `name` or, when it is empty, the newest tape in the current directory, which is then named on standard error.
+Result<TapeReader> open_chosen_tape(std::string& name);
+
+} // namespace heaptape::cli

@@ -1,0 +1,80 @@
+#include "cli/command_line.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "cli/console.h"
+#include "cli/exit_codes.h"
+
+namespace heaptape::cli {
+namespace {
+
+constexpr std::size_t kTextColumn = 24;
+constexpr std::size_t kLineWidth = 90;
+
+// "  -o, --output FILE"
+std::string option_label(const CLI::Option& option) {
+  std::string label = "  ";
+  label += option.get_snames().empty() ? "    " : "-" + option.get_snames().front() + ", ";
+  if (!option.get_lnames().empty()) label += "--" + option.get_lnames().front();
+  if (option.get_items_expected_max() > 0) label += " " + option.get_type_name();
+  return label;
+}
+
+void append_wrapped(std::string& out, std::string_view text, std::size_t column) {
+  while (column + text.size() > kLineWidth) {
+    const std::size_t end = text.rfind(' ', kLineWidth - column);
+    if (end == text.npos || end == 0) break;
+    out.append(text.substr(0, end)).append("\n").append(column, ' ');
+    text.remove_prefix(end + 1);
+  }
+  out.append(text).append("\n");
+}
+
+std::string sentence_for(const CLI::ParseError& error) {
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
+    const std::string what = error.what();
+    const std::string first = what.substr(what.find(": ") == what.npos ? 0 : what.find(": ") + 2);
+    return (first.starts_with('-') ? "unknown option " : "cannot make sense of ") + first;
+  }
+  return error.what();
+}
+
+} // namespace
+
+std::string help_text(const CLI::App& app, const CommandHelp& help) {
+  std::string text = "usage: " + std::string(help.usage) + "\n\n";
+  append_wrapped(text, help.purpose, 0);
+  text += "\nOptions:\n";
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional() || option->get_group().empty()) continue;
+    std::string label = option_label(*option);
+    if (label.size() + 2 > kTextColumn)
+      label += "\n" + std::string(kTextColumn, ' ');
+    else
+      label.resize(kTextColumn, ' ');
+    text += label;
+    append_wrapped(text, option->get_description(), kTextColumn);
+  }
+  if (!help.more.empty()) text.append("\n").append(help.more);
+  return text;
+}
+
+std::optional<int> parse(CLI::App& app, const CommandHelp& help, Arguments arguments) {
+  app.set_help_flag("-h,--help", "show this help");
+  std::vector<std::string> reversed(arguments.begin(), arguments.end());
+  std::reverse(reversed.begin(), reversed.end());
+  try {
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    Output output;
+    output.print("{}", help_text(app, help));
+    return output.finish() ? kOk : kTrouble;
+  } catch (const CLI::ParseError& error) {
+    say(sentence_for(error) + "; 'heaptape " + app.get_name() + " --help' lists the options");
+    return kTrouble;
+  }
+  return std::nullopt;
+}
+
+} // namespace heaptape::cli

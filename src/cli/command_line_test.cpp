@@ -1,0 +1,57 @@
+#include "cli/command_line.h"
+
+#include <gtest/gtest.h>
+
+#include "cli/exit_codes.h"
+
+namespace heaptape::cli {
+namespace {
+
+constexpr CommandHelp kHelp{
+    .usage = "heaptape try [options] [TAPE]", .purpose = "Tries something.", .more = "Examples:\n"};
+
+TEST(CommandLine, HelpListsOptionsBesideTheirWrappedDescriptions) {
+  std::string file;
+  bool flag = false;
+  CLI::App app("", "try");
+  app.set_help_flag("-h,--help", "show this help");
+  app.add_option("-o,--output", file, "where the words of a rather long description that needs more than one line go")
+      ->type_name("FILE");
+  app.add_flag("--all", flag, "everything");
+  app.add_option("TAPE", file);
+  EXPECT_EQ(help_text(app, kHelp), R"(usage: heaptape try [options] [TAPE]
+
+Tries something.
+
+Options:
+  -h, --help            show this help
+  -o, --output FILE     where the words of a rather long description that needs more than
+                        one line go
+      --all             everything
+
+Examples:
+)");
+}
+
+TEST(CommandLine, WrongOptionsEndTheCommandWithStatusTwo) {
+  bool flag = false;
+  CLI::App app("", "try");
+  app.add_flag("--all", flag);
+  const char* wrong[] = {"--nothing"};
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(parse(app, kHelp, wrong), kTrouble);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "heaptape: unknown option --nothing; 'heaptape try --help' lists the options\n");
+}
+
+TEST(CommandLine, GoodOptionsLetTheCommandGoOn) {
+  bool flag = false;
+  CLI::App app("", "try");
+  app.add_flag("--all", flag);
+  const char* good[] = {"--all"};
+  EXPECT_EQ(parse(app, kHelp, good), std::nullopt);
+  EXPECT_TRUE(flag);
+}
+
+} // namespace
+} // namespace heaptape::cli

@@ -1,0 +1,16 @@
+// The commands of heaptape, one file each. Every function takes the arguments after the command's name and returns the exit
+// status.
+#pragma once
+
+#include "cli/arguments.h"
+
+namespace heaptape::cli {
+
+int record(Arguments arguments);
+int dump(Arguments arguments);
+int info(Arguments arguments);
+int verify(Arguments arguments);
+// Started by the recorder in programs that run without `heaptape record`; not for users.
+int collect(Arguments arguments);
+
+} // namespace heaptape::cli

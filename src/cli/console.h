@@ -1,0 +1,47 @@
+// Talking to the user: results on standard output, everything else on standard error as "heaptape: <sentence>".
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace heaptape::cli {
+
+// One line on standard error, in one write, so that it does not mix with the program's.
+void say(std::string_view sentence);
+// Says the error and returns the exit status for it.
+int fail(const Error& error);
+
+// Standard output with a large buffer. Not copied; one per command.
+class Output {
+public:
+  Output() = default;
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  // Where to append. Call write_if_full() now and then.
+  fmt::memory_buffer& buffer() { return buffer_; }
+  void write_if_full() {
+    if (buffer_.size() >= kFlushBytes) write();
+  }
+  template <class... Args>
+  void print(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(fmt::appender(buffer_), format, std::forward<Args>(args)...);
+  }
+
+  // Writes what is left. False when something could not be written, which has then been said.
+  [[nodiscard]] bool finish();
+  bool failed() const { return failed_; }
+
+private:
+  static constexpr std::size_t kFlushBytes = std::size_t{256} << 10;
+  void write();
+
+  fmt::memory_buffer buffer_;
+  bool failed_ = false;
+};
+
+} // namespace heaptape::cli

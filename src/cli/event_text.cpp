@@ -1,0 +1,149 @@
+#include "cli/event_text.h"
+
+#include <fmt/compile.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "cli/json_text.h"
+
+namespace heaptape::cli {
+namespace {
+
+constexpr unsigned kKindWidth = 18; // free_aligned_sized
+constexpr unsigned kSizeWidth = 12;
+
+unsigned digits(std::uint64_t number) {
+  unsigned count = 1;
+  for (; number >= 10; number /= 10) ++count;
+  return count;
+}
+
+void put(fmt::memory_buffer& out, std::string_view text) { out.append(text.data(), text.data() + text.size()); }
+
+void put_spaces(fmt::memory_buffer& out, unsigned count) {
+  static constexpr std::string_view kSpaces = "                                ";
+  for (; count > kSpaces.size(); count -= static_cast<unsigned>(kSpaces.size())) put(out, kSpaces);
+  put(out, kSpaces.substr(0, count));
+}
+
+// Right-aligned. Written out because the general formatter costs as much as all the rest of a line.
+void put_number(fmt::memory_buffer& out, std::uint64_t number, unsigned width) {
+  const fmt::format_int text(number);
+  const auto length = static_cast<unsigned>(text.size());
+  if (length < width) put_spaces(out, width - length);
+  put(out, {text.data(), text.size()});
+}
+
+void put_time(fmt::memory_buffer& out, std::uint64_t us, unsigned width) {
+  put_number(out, us / 1'000'000, width > 7 ? width - 7 : 1);
+  char fraction[7] = {'.', '0', '0', '0', '0', '0', '0'};
+  std::uint64_t rest = us % 1'000'000;
+  for (unsigned i = 6; rest != 0; --i, rest /= 10) fraction[i] = static_cast<char>('0' + rest % 10);
+  put(out, {fraction, sizeof fraction});
+}
+
+void put_address(fmt::memory_buffer& out, std::uint64_t address) {
+  char text[18] = {'0', 'x'};
+  unsigned length = 2;
+  for (int shift = std::max(11, (63 - __builtin_clzll(address | 1)) / 4) * 4; shift >= 0; shift -= 4) {
+    text[length++] = "0123456789abcdef"[address >> shift & 0xf];
+  }
+  put(out, {text, length});
+}
+
+bool has_size(const Event& event) { return !is_release(event.kind); }
+bool has_old_address(const Event& event) { return is_reallocation(event.kind) || event.kind == EventKind::Mremap; }
+
+} // namespace
+
+ColumnWidths ColumnWidths::of(std::uint64_t last_number, std::uint64_t last_us, std::uint32_t last_thread) {
+  ColumnWidths widths;
+  widths.number = std::max(widths.number, digits(last_number));
+  widths.time = std::max(widths.time, digits(last_us / 1'000'000) + 7);
+  widths.thread = std::max(widths.thread, digits(last_thread));
+  return widths;
+}
+
+ColumnWidths ColumnWidths::of(const TapeReader& tape) {
+  std::uint64_t last_number = 0, last_us = 0;
+  for (const EventBlockInfo& block : tape.event_blocks()) {
+    last_number = std::max(last_number, block.first_number + block.count - 1);
+    last_us = std::max(last_us, block.last_us);
+  }
+  std::uint32_t last_thread = 0;
+  for (const Thread& thread : tape.threads()) last_thread = std::max(last_thread, thread.id.value);
+  return of(last_number, last_us, last_thread);
+}
+
+void append_titles(fmt::memory_buffer& out, const ColumnWidths& widths) {
+  fmt::format_to(fmt::appender(out), "#{:>{}}  {:>{}}  {:>{}}  {:<{}} {:<14} {:>{}}\n", "event", widths.number - 1,
+                 "seconds", widths.time, "thread", widths.thread + 1, "kind", kKindWidth, "address", "size",
+                 kSizeWidth);
+}
+
+void append_event(fmt::memory_buffer& out, const Event& event, const ColumnWidths& widths) {
+  put_number(out, event.number, widths.number);
+  put_spaces(out, 2);
+  put_time(out, event.time_us, widths.time);
+  put(out, "  T");
+  const fmt::format_int thread(event.thread.value);
+  put(out, {thread.data(), thread.size()});
+  put_spaces(out, 2 + widths.thread - std::min(widths.thread, static_cast<unsigned>(thread.size())));
+  const std::string_view kind = kind_name(event.kind);
+  put(out, kind);
+  put_spaces(out, 1 + kKindWidth - std::min(kKindWidth, static_cast<unsigned>(kind.size())));
+  put_address(out, event.address);
+  if (has_size(event)) {
+    out.push_back(' ');
+    put_number(out, event.size, kSizeWidth);
+  }
+  if (has_old_address(event) && event.old_address != 0) {
+    put(out, "  from ");
+    put_address(out, event.old_address);
+    if (event.kind == EventKind::Mremap) {
+      put(out, " size ");
+      put_number(out, event.old_size, 1);
+    }
+    if (event.old_released) put(out, " (released before)");
+  }
+  out.push_back('\n');
+}
+
+void append_stack(fmt::memory_buffer& out, const Event& event, FrameNames& names) {
+  names.each_frame(event.stack, [&](StackId node, std::uint64_t) {
+    put(out, "    ");
+    put(out, names.text(node, event.time_us));
+    out.push_back('\n');
+  });
+}
+
+void append_event_json(fmt::memory_buffer& out, const Event& event, std::uint32_t tid, FrameNames* names) {
+  const auto to = fmt::appender(out);
+  fmt::format_to(to, FMT_COMPILE(R"({{"event":{},"time_us":{},"thread":{},"tid":{},"kind":"{}","address":"{:#x}")"),
+                 event.number, event.time_us, event.thread.value, tid, kind_name(event.kind), event.address);
+  if (has_size(event)) fmt::format_to(to, FMT_COMPILE(R"(,"size":{})"), event.size);
+  if (has_old_address(event)) fmt::format_to(to, FMT_COMPILE(R"(,"old_address":"{:#x}")"), event.old_address);
+  if (event.kind == EventKind::Mremap) fmt::format_to(to, FMT_COMPILE(R"(,"old_size":{})"), event.old_size);
+  if (event.old_released) put(out, R"(,"old_released":true)");
+  fmt::format_to(to, FMT_COMPILE(R"(,"stack":{})"), event.stack.value);
+  if (names != nullptr) {
+    put(out, R"(,"frames":[)");
+    std::string_view comma = "";
+    names->each_frame(event.stack, [&](StackId, std::uint64_t pc) {
+      const FramePlace place = names->find(pc, event.time_us);
+      fmt::format_to(to, FMT_COMPILE(R"({}{{"pc":"{:#x}")"), comma, pc);
+      if (place.module != nullptr) {
+        put(out, R"(,"module":)");
+        append_json_string(out, base_name(place.module->path));
+        fmt::format_to(to, FMT_COMPILE(R"(,"offset":"{:#x}")"), place.offset);
+      }
+      out.push_back('}');
+      comma = ",";
+    });
+    out.push_back(']');
+  }
+  put(out, "}\n");
+}
+
+} // namespace heaptape::cli

@@ -1,0 +1,15 @@
+// Writing JSON by hand, piece by piece.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+namespace heaptape::cli {
+
+// Appends the text as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD.
+void append_json_string(fmt::memory_buffer& out, std::string_view text);
+std::string json_string(std::string_view text);
+
+} // namespace heaptape::cli

@@ -1,0 +1,65 @@
+// heaptape: finds the command and runs it.
+#include <array>
+#include <string_view>
+
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/exit_codes.h"
+
+namespace heaptape::cli {
+namespace {
+
+struct Command {
+  std::string_view name;
+  int (*run)(Arguments);
+};
+
+constexpr std::array kCommands{
+    Command{"record", record}, Command{"dump", dump},       Command{"info", info},
+    Command{"verify", verify}, Command{"collect", collect},
+};
+
+constexpr std::string_view kHelp =
+    R"(heaptape records every heap event of a program onto a tape and plays the tape back.
+
+  heaptape record PROGRAM [ARGS...]   run a program and record it
+  heaptape info [TAPE]                what is on a tape: totals, peak, threads, modules, losses
+  heaptape dump [TAPE]                every event with its call stack, as text or JSON
+  heaptape verify [TAPE]              check that a tape is whole and its events make sense
+
+Without TAPE, the newest *.tape in the current directory is meant.
+'heaptape COMMAND --help' says more about a command, 'heaptape --version' which heaptape this is.
+)";
+
+int print(std::string_view text) {
+  Output output;
+  output.print("{}", text);
+  return output.finish() ? kOk : kTrouble;
+}
+
+int run(Arguments arguments) {
+  if (arguments.empty()) {
+    say("which command? 'heaptape --help' lists them");
+    return kTrouble;
+  }
+  const std::string_view name = arguments.front();
+  Arguments rest = arguments.subspan(1);
+  if (name == "--version" || name == "version") return print("heaptape " HEAPTAPE_VERSION "\n");
+  if (name == "--help" || name == "-h" || (name == "help" && rest.empty())) return print(kHelp);
+
+  static constexpr const char* kHelpOption = "--help";
+  const bool wants_help = name == "help";
+  const std::string_view wanted = wants_help ? rest.front() : name;
+  for (const Command& command : kCommands) {
+    if (command.name == wanted) return command.run(wants_help ? Arguments(&kHelpOption, 1) : rest);
+  }
+  say(fmt::format("there is no command '{}'; 'heaptape --help' lists them", wanted));
+  return kTrouble;
+}
+
+} // namespace
+} // namespace heaptape::cli
+
+int main(int argc, char** argv) {
+  return heaptape::cli::run({argv + (argc > 0 ? 1 : 0), static_cast<std::size_t>(argc > 0 ? argc - 1 : 0)});
+}

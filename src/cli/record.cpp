@@ -1,0 +1,178 @@
+// heaptape record: runs a program and records it.
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "cli/command_line.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/exit_codes.h"
+#include "cli/frame_names.h"
+#include "cli/record_arguments.h"
+#include "cli/recorder_library.h"
+#include "cli/under_tool.h"
+#include "collector/launcher.h"
+#include "collector/program_check.h"
+#include "collector/tape_name.h"
+
+namespace heaptape::cli {
+namespace {
+
+constexpr CommandHelp kHelp{
+    .usage = "heaptape record [options] [--] PROGRAM [ARGS...]",
+    .purpose = "Runs PROGRAM and records every allocation and release, with thread, time and call stack, onto a tape. "
+               "Everything after PROGRAM belongs to the program.",
+    .more = R"(Examples:
+  heaptape record ./server --port 8080
+  heaptape record -o 'runs/%n-%t.tape' --max-tape 4G -- python3 job.py
+  heaptape record --follow make
+
+Ends with the program's own status, 128+N when signal N killed it, 127 when it was not found, 126 when
+it could not be executed, and 2 when the recording could not begin; then the program was not run.
+
+The options can be given in the environment, too (HEAPTAPE_OUTPUT, HEAPTAPE_FORCE=1, HEAPTAPE_QUIET=1,
+HEAPTAPE_FOLLOW=1, HEAPTAPE_FREE_STACKS=0, HEAPTAPE_MAX_DEPTH, HEAPTAPE_MAX_TAPE, HEAPTAPE_ON_FULL), and
+so to a program that is started without heaptape: LD_PRELOAD=/path/to/libheaptape.so PROGRAM.
+)"};
+
+struct RecordRequest {
+  RecordOptions options;
+  std::vector<std::string> command;
+  bool debugger = false;
+  bool perf = false;
+};
+
+int end_with(const LaunchOutcome& outcome) {
+  if (!outcome.sentence.empty()) say(outcome.sentence);
+  return outcome.exit_status;
+}
+
+int become(const Program& program) { return end_with(run_unrecorded(program, environ)); }
+
+// gdb and perf start the program themselves, as often as they like; so the recorder starts a collector each time.
+int run_under_tool(const RecordRequest& request, const Program& program, const std::vector<std::string>& variables) {
+  std::vector<std::string> command = program.arguments;
+  command.front() = program.path;
+  const std::string name(base_name(request.command.front()));
+  const std::vector<std::string> words = request.debugger
+                                             ? gdb_command(variables, command)
+                                             : perf_command(variables, command, "heaptape." + name + ".perf.data");
+  const Result<std::string> tool = find_program(words.front(), std::getenv("PATH"));
+  if (!tool) {
+    say(words.front() + " is not installed; --" + (request.debugger ? "debugger" : "perf") +
+        " needs it (Debian package " + (request.debugger ? "gdb" : "linux-perf") + ")");
+    return kTrouble;
+  }
+  return become({tool.value(), words});
+}
+
+std::string working_directory() {
+  const std::unique_ptr<char, decltype(&std::free)> directory(::getcwd(nullptr, 0), std::free);
+  return directory ? std::string(directory.get()) : std::string(".");
+}
+
+int run(const RecordRequest& request) {
+  const Result<Program> program = resolve_program(request.command, std::getenv("PATH"));
+  if (!program) {
+    return end_with(
+        {program.error().code == ErrorCode::NotFound ? kNotFound : kCannotExecute, program.error().sentence});
+  }
+  const bool under_tool = request.debugger || request.perf;
+  const char* const preload = std::getenv("LD_PRELOAD");
+
+  ProgramCheck check = check_program(request.command.front(), program.value().path);
+  if (check.obstacle == Obstacle::None && preload != nullptr) check = judge_preload(preload);
+  if (check.obstacle != Obstacle::None) {
+    say(check.sentence);
+    return under_tool ? run_under_tool(request, program.value(), {}) : become(program.value());
+  }
+
+  const Result<std::string> binary = own_path();
+  if (!binary) return fail(binary.error());
+  const Result<std::string> library = find_recorder_library(binary.value(), std::getenv("HEAPTAPE_LIBRARY"));
+  if (!library) return fail(library.error());
+
+  if (under_tool) {
+    if (const Result<> folder = check_tape_folder(request.options.collector.tape); !folder) return fail(folder.error());
+    const RecorderLink link{library.value(), binary.value(), working_directory(), std::nullopt};
+    return run_under_tool(request, program.value(), recorder_variables(request.options, link, preload));
+  }
+  const Result<LaunchOutcome> outcome = launch({.program = program.value(),
+                                                .name = std::string(base_name(request.command.front())),
+                                                .options = request.options,
+                                                .library = library.value(),
+                                                .heaptape = binary.value()});
+  return outcome ? end_with(outcome.value()) : fail(outcome.error());
+}
+
+// Options that are read as text and then parsed by the same functions as their variables.
+struct OptionTexts {
+  std::string output, max_depth, max_tape, on_full;
+};
+
+Result<> take_texts(const OptionTexts& texts, CollectorOptions& options) {
+  if (!texts.output.empty()) {
+    options.tape = texts.output;
+    options.tape_named = true;
+  }
+  const auto take = [](const char* name, const std::string& text, auto parse, auto& field) -> Result<> {
+    if (text.empty()) return Unit{};
+    const auto value = parse(text);
+    if (!value) return Error{ErrorCode::Usage, std::string(name) + ": " + value.error().sentence};
+    field = value.value();
+    return Unit{};
+  };
+  if (auto taken = take("--max-depth", texts.max_depth, parse_depth, options.max_depth); !taken) return taken;
+  if (auto taken = take("--max-tape", texts.max_tape, parse_size, options.max_tape_bytes); !taken) return taken;
+  return take("--on-full", texts.on_full, parse_on_full, options.on_full);
+}
+
+} // namespace
+
+int record(Arguments arguments) {
+  RecordRequest request;
+  if (Result<RecordOptions> from_environment = options_from_environment(environ); from_environment) {
+    request.options = std::move(from_environment).value();
+  } else {
+    return fail(from_environment.error());
+  }
+  CollectorOptions& collector = request.options.collector;
+  OptionTexts texts;
+  bool no_free_stacks = false, no_symbols = false;
+
+  CLI::App app("", "record");
+  app.add_option("-o,--output", texts.output,
+                 "name of the tape: %p is the program's pid, %n its name, %t the time (default: heaptape.%n.%p.tape)")
+      ->type_name("FILE");
+  app.add_flag("--force", collector.force, "overwrite the tape if it exists");
+  app.add_flag("-q,--quiet", collector.quiet, "print no summary at the end");
+  app.add_flag("--follow", request.options.follow, "record the program's children too, each on a tape of its own");
+  app.add_flag("--no-free-stacks", no_free_stacks, "record no call stacks for releases: quicker, smaller");
+  app.add_option("--max-depth", texts.max_depth, "frames to record of a call stack (default: 1024)")->type_name("N");
+  app.add_option("--max-tape", texts.max_tape,
+                 "stop recording when the tape has this size (500M, 2G); the program goes on")
+      ->type_name("SIZE");
+  app.add_option("--on-full", texts.on_full,
+                 "when the program outruns the recording: 'wait' (the default, nothing is lost) or 'drop' (and count)")
+      ->type_name("WHAT");
+  app.add_flag("--no-symbols", no_symbols, "store no symbol names; tapes of this version never have any");
+  app.add_flag("--debugger", request.debugger, "run the program in gdb");
+  app.add_flag("--perf", request.perf, "run the program under 'perf record', into heaptape.PROGRAM.perf.data")
+      ->excludes("--debugger");
+
+  const RecordArguments split = split_record_arguments(app, arguments);
+  if (const auto status = parse(app, kHelp, split.options)) return *status;
+  if (split.command.empty()) {
+    say("which program? 'heaptape record --help' says how");
+    return kTrouble;
+  }
+  if (const Result<> taken = take_texts(texts, collector); !taken) return fail(taken.error());
+  if (no_free_stacks) collector.free_stacks = false;
+  for (const char* word : split.options)
+    collector.options_text += (collector.options_text.empty() ? "" : " ") + std::string(word);
+  request.command.assign(split.command.begin(), split.command.end());
+  for (const std::string& word : request.command) collector.command += word + '\0';
+  return run(request);
+}
+
+} // namespace heaptape::cli

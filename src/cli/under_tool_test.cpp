@@ -1,0 +1,28 @@
+#include "cli/under_tool.h"
+
+#include <gtest/gtest.h>
+
+namespace heaptape::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+TEST(UnderTool, QuotedTextIsOneWordOfAShell) {
+  EXPECT_EQ(shell_quoted("a b"), "'a b'");
+  EXPECT_EQ(shell_quoted("it's"), R"('it'\''s')");
+}
+
+TEST(UnderTool, GdbSetsTheVariablesForTheProgramOnly) {
+  EXPECT_EQ(gdb_command({"LD_PRELOAD=/l.so", "HEAPTAPE_OUTPUT=a b"}, {"/bin/app", "-x"}),
+            (Words{"gdb", "-q", "-ex", "set exec-wrapper env 'LD_PRELOAD=/l.so' 'HEAPTAPE_OUTPUT=a b'", "--args",
+                   "/bin/app", "-x"}));
+  EXPECT_EQ(gdb_command({}, {"/bin/app"}), (Words{"gdb", "-q", "--args", "/bin/app"}));
+}
+
+TEST(UnderTool, PerfRunsEnvWhichRunsTheProgram) {
+  EXPECT_EQ(perf_command({"LD_PRELOAD=/l.so"}, {"/bin/app", "-x"}, "out.data"),
+            (Words{"perf", "record", "-g", "-o", "out.data", "--", "env", "LD_PRELOAD=/l.so", "/bin/app", "-x"}));
+}
+
+} // namespace
+} // namespace heaptape::cli
