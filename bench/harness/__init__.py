@@ -1,0 +1,1 @@
+"""The parts of bench/run, bench/startup, bench/scale and bench/instructions. Python 3 standard library only."""

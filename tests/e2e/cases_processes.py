@@ -1,0 +1,119 @@
+"""Threads that hand blocks to each other, threads that live briefly, and processes made in every way there is."""
+
+from collections import Counter
+
+from harness import case, check, each, equal, installed, main, program
+
+CHILDREN = {"fork-storm": 100, "fork-with-threads": 60, "raw-clone": 20}
+BLOCKS_OF_PARENT = {"fork-storm": 1000, "fork-with-threads": 600, "raw-clone": 200, "vfork": 200, "posix_spawn": 100}
+
+
+@each(two_threads=(1, 40000), six_threads=(3, 12000))
+def blocks_handed_to_another_thread_are_never_live_twice(test, variant):
+    pairs, blocks = variant
+    outcome = test.record([program("handover"), pairs, blocks])
+    equal(outcome.out, f"{pairs * blocks}\n".encode(), "output")
+    tape = outcome.tape
+    tape.verify()
+    producers = Counter(event.thread for event in tape.events(stacks=False) if event.kind == "malloc")
+    equal(sorted(producers.values())[-pairs:], [blocks] * pairs, "blocks per producer")
+
+
+@case
+def ten_thousand_short_threads_are_recorded(test):
+    outcome = test.record([program("short_threads"), 10000])
+    equal(outcome.out, b"10000 threads\n", "output")
+    tape = outcome.tape
+    tape.verify()
+    sizes = Counter(event.size for event in tape.events(stacks=False) if event.kind == "malloc")
+    equal((sizes[111], sizes[222]), (10000, 10000), "blocks of the threads")
+    equal(tape.losses().get("no thread slot", 0), 0, "events without a slot")
+    check(len(tape.facts()["threads"]) == 10001, f"{len(tape.facts()['threads'])} threads are known")
+
+
+@each(a_fork_storm="fork-storm", forks_among_threads="fork-with-threads", raw_clones="raw-clone", vforks="vfork",
+      posix_spawn="posix_spawn")
+def the_parents_tape_is_whole_with(test, way):
+    for form in ("record", "direct"):
+        outcome = test.record([program("processes"), way], form=form)
+        equal(outcome.status, 0, f"status ({form})")
+        made = BLOCKS_OF_PARENT[way] // 10
+        equal(outcome.out, f"{made} children ended well\n".encode(), f"output ({form})")
+        tape = outcome.tape
+        tape.verify()
+        equal(tape.kinds(500)["malloc"], BLOCKS_OF_PARENT[way], f"blocks of the parent ({form})")
+        equal(tape.kinds(600)["malloc"], 0, f"blocks of the children on the parent's tape ({form})")
+
+
+@each(a_fork_storm="fork-storm", forks_among_threads="fork-with-threads")
+def each_followed_child_has_a_tape_of_its_own_with(test, way):
+    outcome = test.record([program("processes"), way], form="follow")
+    equal(outcome.status, 0, "status")
+    equal(len(outcome.tapes), CHILDREN[way] + 1, "tapes")
+    of_children = 0
+    for tape in outcome.tapes:
+        tape.verify()
+        kinds = Counter((event.kind, event.size) for event in tape.events(stacks=False))
+        if kinds["malloc", 500]:
+            equal(kinds["malloc", 500], BLOCKS_OF_PARENT[way], "blocks of the parent")
+            equal(kinds["malloc", 600], 0, "blocks of children on the parent's tape")
+        else:
+            equal(kinds["malloc", 600], 50, f"blocks of the child of {tape}")
+            of_children += 1
+    equal(of_children, CHILDREN[way], "tapes of children")
+
+
+@case
+def programs_started_by_a_followed_program_have_tapes_of_their_own(test):
+    sh, ls, sort = installed("sh", "ls", "sort")
+    script = f"{ls} / > list; {sort} -r list | {sort} > again; exec {ls} -d again"
+    outcome = test.same([sh, "-c", script], forms=("follow",), tapes=4)[0]
+    names = sorted(tape.path.name.split(".")[1] for tape in outcome.tapes)
+    check(names.count("sort") == 2 and names.count("ls") == 2, f"tapes are {names}")
+
+
+@case
+def children_are_not_recorded_without_follow_and_see_no_trace(test):
+    sh, env = installed("sh", "env")
+    outcome = test.same([sh, "-c", f"{env}; {env} | sort"], forms=("record",))[0]
+    check(b"HEAPTAPE" not in outcome.out and b"LD_PRELOAD" not in outcome.out, "the environment is as it was")
+    equal(len(outcome.tapes), 1, "tapes")
+
+
+@case
+def children_get_the_users_own_preload_back(test):
+    sh, env = installed("sh", "env")
+    wrapper = str(program("libcounting_preload.so"))
+    outcome = test.same([sh, "-c", f"echo $LD_PRELOAD; {env} | grep PRELOAD"], forms=("record",),
+                        env={"LD_PRELOAD": wrapper})[0]
+    check(f"LD_PRELOAD={wrapper}\n".encode() in outcome.out, "LD_PRELOAD is the user's")
+
+
+@case
+def a_program_that_waits_for_all_children_finds_only_its_own(test):
+    outcome = test.same([program("processes"), "wait-for-all"], events=2000)[0]
+    check(b"at first: -1 no children\nin the end: 3 children, errno ECHILD, signalled\n" in outcome.out, outcome.out)
+
+
+@case
+def a_daemon_leaves_its_parent_and_does_its_work(test):
+    for outcome in test.same([program("processes"), "daemon", "trace"], forms=("record", "direct"), events=200):
+        equal((test.work / "trace").read_text(), "session leader: 1\n", "the daemon's file")
+        equal(outcome.tape.kinds(500)["malloc"], 100, "blocks before the daemon went")
+    followed = test.record([program("processes"), "daemon", "trace"], form="follow")
+    blocks = [(tape.kinds(500)["malloc"], tape.kinds(600)["malloc"]) for tape in followed.tapes]
+    equal(sorted(blocks), [(0, 100), (100, 0)], "blocks per process")
+
+
+@case
+def a_recording_ends_where_the_program_becomes_another(test):
+    sh = installed("bash")
+    outcome = test.record([sh, "-c", "x=(1 2 3); exec sh -c 'exit 4'"])
+    equal(outcome.status, 4, "status")
+    tape = outcome.tape
+    tape.verify()
+    check(tape.event_count() > 0, "the shell's own events are there")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,332 @@
+"""What the end-to-end cases share: running programs with and without heaptape, and reading tapes back.
+
+A case is a function with @case that takes one argument, the Test below. It fails by raising, skips by raising Skip.
+Every wait has a limit, every process a case starts (and every orphan it leaves) is gone when the case ends.
+"""
+
+import contextlib
+import ctypes
+import hashlib
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tape import Tape
+
+HEAPTAPE = os.environ.get("HEAPTAPE", "")
+LIBRARY = os.environ.get("HEAPTAPE_LIBRARY", "")
+PROGRAMS = Path(os.environ.get("HEAPTAPE_PROGRAMS", ""))
+RUN_SECONDS = 60  # far more than any run needs, also on a busy machine
+SKIPPED = 77
+
+CASES = {}
+
+
+class Skip(Exception):
+    """Raised when the case cannot be tried here; the message says what is missing."""
+
+
+def case(function):
+    """Registers a case under its function's name, which is a sentence."""
+    CASES[function.__name__] = function
+    return function
+
+
+def each(**variants):
+    """Registers one case per variant: NAME=value becomes the case FUNCTION_NAME, called with (test, value)."""
+
+    def register(function):
+        for name, value in variants.items():
+            CASES[f"{function.__name__}_{name}"] = lambda test, bound=value: function(test, bound)
+        return function
+
+    return register
+
+
+def need(condition, what):
+    if not condition:
+        raise Skip(what)
+
+
+def installed(*names):
+    """The paths of programs that must be installed for this case."""
+    paths = [shutil.which(name) for name in names]
+    for name, path in zip(names, paths):
+        need(path, f"{name} is not installed")
+    return paths[0] if len(paths) == 1 else paths
+
+
+def program(name):
+    """A program of tests/programs."""
+    path = PROGRAMS / name
+    need(path.exists(), f"{name} was not built (its compiler is not installed)")
+    return str(path)
+
+
+def as_root():
+    need(os.geteuid() == 0, "needs root")
+
+
+def check(condition, message):
+    if not condition:
+        raise AssertionError(message)
+
+
+def equal(got, expected, what):
+    if got != expected:
+        raise AssertionError(f"{what}:\n  expected {shorten(expected)}\n  got      {shorten(got)}")
+
+
+def shorten(value):
+    text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+    return text if len(text) < 4000 else text[:2000] + "\n  [...]\n" + text[-2000:]
+
+
+class Outcome:
+    """How a run ended: status as a shell shows it (128+n for a signal), output, errors, and the tapes it left."""
+
+    def __init__(self, returncode, out, err, tapes=()):
+        self.returncode = returncode
+        self.status = returncode if returncode >= 0 else 128 - returncode
+        self.out, self.err, self.tapes = out, err, list(tapes)
+
+    @property
+    def tape(self):
+        check(len(self.tapes) == 1, f"one tape expected, there are {len(self.tapes)}; stderr: {shorten(self.err)}")
+        return self.tapes[0]
+
+
+class Test:
+    """One case's folder, environment and processes."""
+
+    def __init__(self, name):
+        self.name = name
+        self.dir = Path(tempfile.mkdtemp(prefix="heaptape-e2e-"))
+        self.work = self.dir / "work"
+        self.work.mkdir()
+        self.runs = 0
+        self.running = []
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("HEAPTAPE", "LD_PRELOAD", "ASAN_", "TSAN_"))}
+        self.env = {**kept, "LC_ALL": "C", "HOME": str(self.dir), "TZ": "UTC"}
+        # Orphans (daemons, collectors started by the recorder) become our children, so that we can wait for them.
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+
+    # ------------------------------------------------------------------------------------------------------- running
+
+    def start(self, command, *, env=None, cwd=None, stdin=subprocess.DEVNULL, **more):
+        """Starts a command in a session of its own; its output is piped."""
+        more.setdefault("stdout", subprocess.PIPE)
+        more.setdefault("stderr", subprocess.PIPE)
+        process = subprocess.Popen([str(word) for word in command], env={**self.env, **(env or {})}, stdin=stdin,
+                                   cwd=cwd or self.work, start_new_session=True, **more)
+        self.running.append(process)
+        return process
+
+    def finish(self, process, *, input=None, seconds=RUN_SECONDS):
+        """Waits for a started command, for the end of its output and for every process it left behind."""
+        try:
+            out, err = process.communicate(input, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            picture = process_picture()
+            kill_group(process.pid)
+            out, err = process.communicate()
+            raise AssertionError(f"{process.args} did not end within {seconds} s\nstdout: {shorten(out)}\n"
+                                 f"stderr: {shorten(err)}\nprocesses:\n{picture}")
+        self.running.remove(process)
+        self.wait_for_orphans(process.args)
+        return Outcome(process.returncode, out, err)
+
+    def run(self, command, *, input=None, seconds=RUN_SECONDS, **more):
+        stdin = subprocess.DEVNULL if input is None else subprocess.PIPE
+        return self.finish(self.start(command, stdin=stdin, **more), input=input, seconds=seconds)
+
+    def wait_for_orphans(self, who, seconds=RUN_SECONDS):
+        deadline = time.monotonic() + seconds
+        busy = {process.pid for process in self.running}
+        while left := [pid for pid in children() if pid not in busy]:
+            for pid in left:
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(pid, os.WNOHANG)
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{who} left processes behind:\n{process_picture()}")
+            time.sleep(0.002)
+
+    # ----------------------------------------------------------------------------------------------------- recording
+
+    def new_tapes_folder(self):
+        self.runs += 1
+        folder = self.dir / f"tapes{self.runs}"
+        folder.mkdir()
+        os.chmod(folder, 0o777)
+        os.chmod(self.dir, 0o755)
+        return folder
+
+    def form(self, form, command, options=(), folder=None):
+        """The command line and the variables that record a command in one of three forms, tapes into folder."""
+        name = f"{folder}/%p.%n.tape"
+        if form == "direct":
+            preload = ":".join(filter(None, [LIBRARY, self.env.get("LD_PRELOAD")]))
+            return command, {"LD_PRELOAD": preload, "HEAPTAPE_COLLECTOR": HEAPTAPE, "HEAPTAPE_OUTPUT": name,
+                             "HEAPTAPE_QUIET": "1"}
+        follow = ["--follow"] if form == "follow" else []
+        words = [HEAPTAPE, "record", "-q", "-o", name, *follow, *options, "--", *command]
+        return words, {"HEAPTAPE_LIBRARY": LIBRARY}
+
+    def record(self, command, *, form="record", options=(), env=None, **more):
+        """Records a command; the outcome holds its tapes."""
+        folder = self.new_tapes_folder()
+        words, variables = self.form(form, [str(word) for word in command], options, folder)
+        outcome = self.run(words, env={**(env or {}), **variables}, **more)
+        outcome.tapes = [Tape(path) for path in sorted(folder.iterdir())]
+        return outcome
+
+    def start_record(self, command, *, options=(), env=None, **more):
+        """Starts a recording and returns the process; its tapes are in self.tapes() when it has finished."""
+        folder = self.new_tapes_folder()
+        words, variables = self.form("record", [str(word) for word in command], options, folder)
+        return self.start(words, env={**(env or {}), **variables}, **more)
+
+    def tapes(self):
+        """The tapes of the latest recording."""
+        return [Tape(path) for path in sorted((self.dir / f"tapes{self.runs}").iterdir())]
+
+    def fresh_work(self):
+        shutil.rmtree(self.work)
+        self.work.mkdir()
+        return self.work
+
+    def same(self, command, *, forms=("record", "direct"), prepare=None, normal=None, events=1, tapes=1, **more):
+        """Runs a command plainly and recorded, each in a fresh folder, and demands equal output, status and files.
+
+        normal: makes two outcomes comparable (bytes to bytes). events: at least so many on the first process's tape.
+        tapes: at least so many with --follow. Returns the outcomes of the recorded runs.
+        """
+        normal = normal or (lambda output: output)
+
+        def look(form):
+            self.fresh_work()
+            if prepare:
+                prepare(self.work)
+            outcome = self.run(command, **more) if form is None else self.record(command, form=form, **more)
+            return outcome, (outcome.status, normal(outcome.out), normal(outcome.err)), picture_of(self.work)
+
+        _, plain, plain_files = look(None)
+        outcomes = []
+        for form in forms:
+            outcome, seen, files = look(form)
+            for what, got, expected in zip(("status", "stdout", "stderr"), seen, plain):
+                equal(got, expected, f"{what} of {command} ({form})")
+            equal(files, plain_files, f"files left by {command} ({form})")
+            at_least = tapes if form == "follow" else 1
+            check(len(outcome.tapes) >= at_least, f"{len(outcome.tapes)} tapes, {at_least} expected ({form})")
+            for tape in outcome.tapes:
+                tape.verify()
+            most = max(tape.event_count() for tape in outcome.tapes)
+            check(most >= events, f"{most} events on the tape, at least {events} expected ({form})")
+            outcomes.append(outcome)
+        return outcomes
+
+    # -------------------------------------------------------------------------------------------------------- ending
+
+    def clean_up(self):
+        for process in self.running:
+            kill_group(process.pid)
+        for _ in range(200):
+            left = children()
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(pid, os.WNOHANG)
+            if not left:
+                break
+            time.sleep(0.01)
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def wait_until(condition, what, seconds=RUN_SECONDS):
+    """Polls; for things that can only be seen from outside."""
+    deadline = time.monotonic() + seconds
+    while not (result := condition()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {seconds} s in vain until {what}")
+        time.sleep(0.005)
+    return result
+
+
+def stat_fields(pid):
+    """The fields of /proc/PID/stat behind the name: state, parent, group, ..."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+def all_pids():
+    return [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]
+
+
+def children(of=None):
+    parent = str(of or os.getpid())
+    return [pid for pid in all_pids() if (fields := stat_fields(pid)) and fields[1] == parent]
+
+
+def descendants(of=None):
+    found = []
+    for pid in children(of):
+        found += [pid, *descendants(pid)]
+    return found
+
+
+def process_picture():
+    lines = []
+    for pid in descendants():
+        with contextlib.suppress(OSError):
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            waits = Path(f"/proc/{pid}/wchan").read_text()
+            lines.append(f"  {pid} {' '.join(stat_fields(pid)[:3])} {waits} {words[:150]}")
+    return "\n".join(lines)
+
+
+def kill_group(pid):
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def picture_of(folder):
+    """Every file below a folder with its kind, mode and content."""
+    picture = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        mode = path.lstat().st_mode
+        if path.is_symlink():
+            content = os.readlink(path)
+        elif path.is_file():
+            content = hashlib.sha256(path.read_bytes()).hexdigest()
+        else:
+            content = ""
+        picture[name] = (oct(mode), content)
+    return picture
+
+
+def main():
+    """usage: cases_TOPIC.py --list | CASE"""
+    if sys.argv[1:] == ["--list"]:
+        print("\n".join(CASES))
+        return 0
+    test = Test(sys.argv[1])
+    try:
+        CASES[sys.argv[1]](test)
+    except Skip as reason:
+        print(f"skipped: {reason}")
+        return SKIPPED
+    finally:
+        test.clean_up()
+    return 0

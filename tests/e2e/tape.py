@@ -1,0 +1,86 @@
+"""A tape as the cases see it: through heaptape dump, info and verify."""
+
+import json
+import os
+import subprocess
+from collections import Counter
+from typing import NamedTuple
+
+HEAPTAPE = os.environ.get("HEAPTAPE", "")
+READ_SECONDS = 60
+
+
+class Frame(NamedTuple):
+    pc: int
+    module: str  # the last part of its path; empty when not known
+    offset: int  # the address as the module's file counts it
+
+
+class Event(NamedTuple):
+    number: int
+    time_us: int
+    thread: int  # the kernel's id
+    kind: str
+    address: int
+    size: int
+    old: int
+    stack: tuple  # of Frames, innermost first
+
+
+def heaptape(*words):
+    """Runs a reading command; never raises for its status."""
+    return subprocess.run([HEAPTAPE, *map(str, words)], capture_output=True, timeout=READ_SECONDS, text=True,
+                          errors="replace", check=False)
+
+
+def demand(*words):
+    """Runs a reading command that must succeed, and returns its output."""
+    result = heaptape(*words)
+    assert result.returncode == 0, f"{words[0]} ended with {result.returncode}:\n{result.stdout[-3000:]}{result.stderr}"
+    return result.stdout
+
+
+class Tape:
+    def __init__(self, path):
+        self.path = path
+
+    def __repr__(self):
+        return f"Tape({self.path})"
+
+    def events(self, *options, stacks=True, modules_change=False):
+        """All events in order. A stack's frames are read once, unless modules take turns at one address."""
+        known = {0: ()}
+        events = []
+        for line in demand("dump", "--json", *([] if stacks else ["--no-stacks"]), *options, self.path).splitlines():
+            head, comma, frames = line.partition(',"frames":')
+            entry = json.loads(head + "}" if comma else line)
+            number = entry["stack"]
+            if comma and (modules_change or number not in known):
+                known[number] = tuple(make_frame(frame) for frame in json.loads(frames[:-1]))
+            events.append(Event(entry["event"], entry["time_us"], entry["tid"], entry["kind"], int(entry["address"], 16),
+                                entry.get("size", 0), int(entry.get("old_address", "0"), 16), known.get(number, ())))
+        return events
+
+    def info(self):
+        return demand("info", self.path)
+
+    def facts(self):
+        return json.loads(demand("info", "--json", self.path))
+
+    def event_count(self):
+        return self.facts()["events"]
+
+    def losses(self):
+        return self.facts()["losses"]
+
+    def verify(self):
+        """Demands that the tape is whole and consistent."""
+        demand("verify", self.path)
+
+    def kinds(self, size=None):
+        """How often each kind occurs (for blocks of one size)."""
+        return Counter(event.kind for event in self.events(stacks=False) if size is None or event.size == size)
+
+
+def make_frame(entry):
+    return Frame(int(entry["pc"], 16), entry.get("module", ""), int(entry.get("offset", "0"), 16))
