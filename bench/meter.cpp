@@ -30,11 +30,11 @@ namespace {
 
 struct Process {
   pid_t parent = 0;
-  std::string executable; // after its last exec; its parent's before that
-  std::string arguments;  // of the last exec, separated by spaces
+  std::string executable;       // after its last exec; its parent's before that
+  std::string arguments;        // of the last exec, separated by spaces
   std::uint64_t started_ns = 0; // its last exec, or its fork when there was none
-  std::uint64_t ended_ns = 0; // 0: running
-  std::uint64_t cpu_us = 0;   // its own and that of the children it waited for
+  std::uint64_t ended_ns = 0;   // 0: running
+  std::uint64_t cpu_us = 0;     // its own and that of the children it waited for
   long max_rss_kb = 0;
   long exit_anonymous_kb = 0; // private memory when it began to exit
   long exit_shared_kb = 0;    // shared memory and files, at the same moment
@@ -120,18 +120,13 @@ void handle_stop(pid_t pid, int status) {
       if (child.started_ns == 0) child.started_ns = now_ns();
     }
     return go_on(pid, 0);
-  case PTRACE_EVENT_EXEC:
-    note_exec(pid);
-    return go_on(pid, 0);
-  case PTRACE_EVENT_EXIT:
-    note_exit_begins(pid);
-    return go_on(pid, 0);
+  case PTRACE_EVENT_EXEC: note_exec(pid); return go_on(pid, 0);
+  case PTRACE_EVENT_EXIT: note_exit_begins(pid); return go_on(pid, 0);
   case PTRACE_EVENT_STOP:
-    if (signal == SIGTRAP) return go_on(pid, 0); // a new child
-    ptrace(PTRACE_LISTEN, pid, nullptr, nullptr);  // stopped by job control, and stays so
+    if (signal == SIGTRAP) return go_on(pid, 0);  // a new child
+    ptrace(PTRACE_LISTEN, pid, nullptr, nullptr); // stopped by job control, and stays so
     return;
-  default:
-    return go_on(pid, signal);
+  default: return go_on(pid, signal);
   }
 }
 
@@ -210,7 +205,8 @@ bool write_result(const char* path, pid_t command, std::uint64_t begin_ns, std::
   for (const auto& [pid, process] : g_processes) {
     std::fprintf(out, "%s{\"pid\": %d, \"parent\": %d, \"status\": %d, \"cpu_us\": %" PRIu64, separator, pid,
                  process.parent, process.status, process.cpu_us);
-    std::fprintf(out, ", \"max_rss_kb\": %ld, \"exit_anonymous_kb\": %ld, \"exit_shared_kb\": %ld, \"wall_ns\": %" PRIu64,
+    std::fprintf(out,
+                 ", \"max_rss_kb\": %ld, \"exit_anonymous_kb\": %ld, \"exit_shared_kb\": %ld, \"wall_ns\": %" PRIu64,
                  process.max_rss_kb, process.exit_anonymous_kb, process.exit_shared_kb,
                  process.ended_ns > process.started_ns ? process.ended_ns - process.started_ns : 0);
     std::fprintf(out, ", \"executable\": ");

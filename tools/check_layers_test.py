@@ -19,6 +19,7 @@ GOOD = {
     "src/cli/main.cpp": '#include <CLI/CLI.hpp>\n#include "tape/reader.h"\n',
     "include/heaptape/heaptape.h": "#include <stddef.h>\n",
     "tests/e2e/reader_test.cpp": '#include "tape/reader.h"\n',
+    "tests/stack_truth/compare.cpp": '#include "recorder/core/ring.h"\n',
 }
 
 

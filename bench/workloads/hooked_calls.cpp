@@ -12,54 +12,70 @@
 
 namespace {
 
-constexpr int kCalls = 200;
-constexpr int kDepth = 30;
+constexpr int kBatch = 7; // what glibc keeps per size for each thread: every block comes from and goes to that cache
+constexpr int kRounds = 30;
+constexpr unsigned kDepth = 30;
 constexpr std::size_t kSize = 100;
+constexpr std::size_t kAlignedSize =
+    3008; // aligned blocks bypass that cache; these come from the heap's end and go back to it
 
-void* g_blocks[kCalls];
+void* g_blocks[kBatch];
 bool g_counting = false;
 
-// Runs `call(i)` for every i; in the counting round, dumps what that cost under the name.
-template <class Call> [[gnu::always_inline]] inline void measure(const char* name, Call call) {
-  if (g_counting) {
-    CALLGRIND_ZERO_STATS;
-    CALLGRIND_TOGGLE_COLLECT;
+// Rounds of: make the blocks, `call` each of them, release them. Only the calls are counted, and dumped under the name.
+template <class Make, class Call, class Release>
+[[gnu::always_inline]] inline void measure(const char* name, Make make, Call call, Release release) {
+  if (g_counting) CALLGRIND_ZERO_STATS;
+  for (int round = 0; round < kRounds; ++round) {
+    for (void*& block : g_blocks) make(block);
+    if (g_counting) CALLGRIND_TOGGLE_COLLECT;
+    for (void*& block : g_blocks) call(block);
+    if (g_counting) CALLGRIND_TOGGLE_COLLECT;
+    for (void*& block : g_blocks) release(block);
   }
-  for (int i = 0; i < kCalls; ++i) call(i);
-  if (g_counting) {
-    CALLGRIND_TOGGLE_COLLECT;
-    CALLGRIND_DUMP_STATS_AT(name);
-  }
-}
-
-void release_all() {
-  for (void* block : g_blocks) std::free(block);
+  if (g_counting) CALLGRIND_DUMP_STATS_AT(name);
 }
 
 void one_round() {
-  measure("malloc", [](int i) { g_blocks[i] = std::malloc(kSize); });
-  measure("realloc, in place", [](int i) { g_blocks[i] = std::realloc(g_blocks[i], kSize - 1); });
-  measure("realloc, moved", [](int i) { g_blocks[i] = std::realloc(g_blocks[i], kSize * 8); });
-  measure("free", [](int i) { std::free(g_blocks[i]); });
-  measure("calloc", [](int i) { g_blocks[i] = std::calloc(1, kSize); });
-  release_all();
-  measure("operator new", [](int i) { g_blocks[i] = ::operator new(kSize); });
-  measure("operator delete", [](int i) { ::operator delete(g_blocks[i]); });
-  measure("operator new, aligned", [](int i) { g_blocks[i] = ::operator new(kSize, std::align_val_t{64}); });
-  measure("operator delete, aligned", [](int i) { ::operator delete(g_blocks[i], std::align_val_t{64}); });
-  measure("operator new[]", [](int i) { g_blocks[i] = ::operator new[](kSize); });
-  measure("operator delete[], sized", [](int i) { ::operator delete[](g_blocks[i], kSize); });
-  measure("posix_memalign", [](int i) {
-    if (posix_memalign(&g_blocks[i], 64, kSize) != 0) std::abort();
-  });
-  release_all();
-  measure("aligned_alloc", [](int i) { g_blocks[i] = std::aligned_alloc(64, 128); });
-  release_all();
-  measure("mmap", [](int i) {
-    g_blocks[i] = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (g_blocks[i] == MAP_FAILED) std::abort();
-  });
-  measure("munmap", [](int i) { munmap(g_blocks[i], 4096); });
+  const auto nothing = [](void*&) {};
+  const auto make = [](void*& block) { block = std::malloc(kSize); };
+  const auto release = [](void*& block) { std::free(block); };
+  const auto make_new = [](void*& block) { block = ::operator new(kSize); };
+  const auto release_new = [](void*& block) { ::operator delete(block); };
+  const auto make_aligned = [](void*& block) { block = ::operator new (kAlignedSize, std::align_val_t{64}); };
+  const auto release_aligned = [](void*& block) { ::operator delete (block, std::align_val_t{64}); };
+  const auto make_array = [](void*& block) { block = ::operator new[](kSize); };
+  const auto release_array = [](void*& block) { ::operator delete[](block, kSize); };
+  const auto map = [](void*& block) {
+    block = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block == MAP_FAILED) std::abort();
+  };
+  const auto unmap = [](void*& block) { munmap(block, 4096); };
+
+  measure("malloc", nothing, make, release);
+  measure("free", make, release, nothing);
+  measure(
+      "calloc", nothing, [](void*& block) { block = std::calloc(1, kSize); }, release);
+  measure(
+      "realloc, in place", make, [](void*& block) { block = std::realloc(block, kSize - 1); }, release);
+  measure(
+      "realloc, moved", make, [](void*& block) { block = std::realloc(block, kSize * 8); }, release);
+  measure(
+      "posix_memalign", nothing,
+      [](void*& block) {
+        if (posix_memalign(&block, 64, kAlignedSize) != 0) std::abort();
+      },
+      release);
+  measure(
+      "aligned_alloc", nothing, [](void*& block) { block = std::aligned_alloc(64, kAlignedSize); }, release);
+  measure("operator new", nothing, make_new, release_new);
+  measure("operator delete", make_new, release_new, nothing);
+  measure("operator new[]", nothing, make_array, release_array);
+  measure("operator delete[], sized", make_array, release_array, nothing);
+  measure("operator new, aligned", nothing, make_aligned, release_aligned);
+  measure("operator delete, aligned", make_aligned, release_aligned, nothing);
+  measure("mmap", nothing, map, unmap);
+  measure("munmap", map, unmap, nothing);
 }
 
 [[gnu::noinline]] unsigned descend(unsigned depth) {
@@ -77,6 +93,6 @@ void one_round() {
 
 int main() {
   const unsigned depth = descend(kDepth);
-  std::printf("%d calls\n", kCalls);
+  std::printf("%d calls\n", kBatch * kRounds);
   return depth == kDepth ? 0 : 1;
 }

@@ -54,7 +54,8 @@ struct WalkState {
   std::uint64_t left;
 };
 
-template <unsigned Branch> [[gnu::noinline]] void branch(WalkState& state, unsigned levels);
+template <unsigned Branch>
+[[gnu::noinline]] void branch(WalkState& state, unsigned levels);
 
 void fan_out(WalkState& state, unsigned levels) {
   for (int i = 0; i < 2 && state.left > 0; ++i) {
@@ -66,7 +67,8 @@ void fan_out(WalkState& state, unsigned levels) {
   }
 }
 
-template <unsigned Branch> [[gnu::noinline]] void branch(WalkState& state, unsigned levels) {
+template <unsigned Branch>
+[[gnu::noinline]] void branch(WalkState& state, unsigned levels) {
   if (levels > 1) {
     fan_out(state, levels - 1);
   } else {

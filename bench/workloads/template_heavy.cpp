@@ -21,19 +21,24 @@ constexpr std::size_t kVariants = 1;
 constexpr std::size_t kVariants = 2;
 #endif
 
-template <std::size_t N> struct Tag {
+template <std::size_t N>
+struct Tag {
   static constexpr std::size_t value = N;
   std::array<char, N % 16 + 1> bytes{};
   friend bool operator<(const Tag& a, const Tag& b) { return a.bytes < b.bytes; }
 };
 
-template <class Sequence> struct MakeTuple;
-template <std::size_t... I> struct MakeTuple<std::index_sequence<I...>> {
+template <class Sequence>
+struct MakeTuple;
+template <std::size_t... I>
+struct MakeTuple<std::index_sequence<I...>> {
   using type = std::tuple<Tag<I>...>;
 };
-template <std::size_t N> using Tags = typename MakeTuple<std::make_index_sequence<N>>::type;
+template <std::size_t N>
+using Tags = typename MakeTuple<std::make_index_sequence<N>>::type;
 
-template <std::size_t N> struct Containers {
+template <std::size_t N>
+struct Containers {
   std::map<Tag<N>, std::vector<std::pair<Tag<N>, std::string>>> by_tag;
   std::set<std::pair<int, Tag<N>>> ordered;
   std::unordered_map<std::string, std::shared_ptr<Tag<N>>> by_name;
@@ -50,22 +55,27 @@ template <std::size_t N> struct Containers {
   }
 };
 
-template <std::size_t N> std::size_t visit_all(int which) {
+template <std::size_t N>
+std::size_t visit_all(int which) {
   using Choice = std::variant<Tag<N>, Tag<N + 1>, Tag<N + 2>, std::string>;
   Choice choice = which == 0 ? Choice(Tag<N>{}) : Choice(std::string("text"));
   return std::visit(
       [](const auto& held) -> std::size_t {
-        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::string>) return held.size();
-        else return std::decay_t<decltype(held)>::value;
+        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::string>)
+          return held.size();
+        else
+          return std::decay_t<decltype(held)>::value;
       },
       choice);
 }
 
-template <std::size_t... I> std::size_t all(std::index_sequence<I...>, int count) {
+template <std::size_t... I>
+std::size_t all(std::index_sequence<I...>, int count) {
   return (std::size_t{0} + ... + (Containers<I>{}.fill(count) + visit_all<I * 3>(count)));
 }
 
-template <class Tuple, std::size_t... I> std::size_t sum(const Tuple& tuple, std::index_sequence<I...>) {
+template <class Tuple, std::size_t... I>
+std::size_t sum(const Tuple& tuple, std::index_sequence<I...>) {
   return (std::size_t{0} + ... + std::get<I>(tuple).bytes.size());
 }
 

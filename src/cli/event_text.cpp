@@ -112,7 +112,7 @@ void append_event(fmt::memory_buffer& out, const Event& event, const ColumnWidth
 
 void append_stack(fmt::memory_buffer& out, const Event& event, FrameNames& names) {
   names.each_frame(event.stack, [&](StackId node, std::uint64_t) {
-    put(out, "    ");
+    put(out, "        ");
     put(out, names.text(node, event.time_us));
     out.push_back('\n');
   });

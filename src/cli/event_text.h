@@ -15,7 +15,7 @@ namespace heaptape::cli {
 struct ColumnWidths {
   unsigned number = 6;
   unsigned time = 8;
-  unsigned thread = 2;
+  unsigned thread = 5; // without the T
 
   static ColumnWidths of(const TapeReader& tape);
   static ColumnWidths of(std::uint64_t last_number, std::uint64_t last_us, std::uint32_t last_thread);

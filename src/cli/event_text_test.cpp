@@ -30,14 +30,14 @@ std::string json(const Event& event, FrameNames* names = nullptr) {
 }
 
 TEST(EventText, AllocationHasAddressAndSize) {
-  EXPECT_EQ(line(malloc_event()), "    42  1.000250  T3   malloc             0x55d0c8a012a0        72704\n");
+  EXPECT_EQ(line(malloc_event()), "    42  1.000250  T3      malloc             0x55d0c8a012a0        72704\n");
 }
 
 TEST(EventText, ReleaseHasNoSize) {
   Event event = malloc_event();
   event.kind = EventKind::Free;
   event.size = 0;
-  EXPECT_EQ(line(event), "    42  1.000250  T3   free               0x55d0c8a012a0\n");
+  EXPECT_EQ(line(event), "    42  1.000250  T3      free               0x55d0c8a012a0\n");
 }
 
 TEST(EventText, ReallocSaysWhatItReplaces) {
@@ -45,7 +45,7 @@ TEST(EventText, ReallocSaysWhatItReplaces) {
   event.kind = EventKind::Realloc;
   event.old_address = 0x1000;
   EXPECT_EQ(line(event),
-            "    42  1.000250  T3   realloc            0x55d0c8a012a0        72704  from 0x000000001000\n");
+            "    42  1.000250  T3      realloc            0x55d0c8a012a0        72704  from 0x000000001000\n");
   event.old_released = true;
   EXPECT_NE(line(event).find(" (released before)\n"), std::string::npos);
   event.old_address = 0;
@@ -56,10 +56,10 @@ TEST(EventText, ReallocSaysWhatItReplaces) {
 TEST(EventText, ColumnsAreAsWideAsTheLastEventNeeds) {
   const ColumnWidths widths = ColumnWidths::of(123'456'789, 3'600'000'000, 1'200);
   EXPECT_EQ(line(malloc_event(), widths),
-            "       42     1.000250  T3     malloc             0x55d0c8a012a0        72704\n");
+            "       42     1.000250  T3      malloc             0x55d0c8a012a0        72704\n");
   fmt::memory_buffer titles;
   append_titles(titles, widths);
-  EXPECT_EQ(fmt::to_string(titles), "#   event      seconds  thread kind               address                size\n");
+  EXPECT_EQ(fmt::to_string(titles), "#   event      seconds  thread  kind               address                size\n");
 }
 
 TEST(EventText, TimesKeepTheirZeros) {
@@ -79,7 +79,7 @@ TEST(EventText, StackIsOneIndentedLinePerFrame) {
   FrameNames names(modules, stacks);
   fmt::memory_buffer out;
   append_stack(out, malloc_event(), names);
-  EXPECT_EQ(fmt::to_string(out), "    0x0000000000000020  app+0x20\n    0x0000000000000010  app+0x10\n");
+  EXPECT_EQ(fmt::to_string(out), "        0x000000000020  app+0x20\n        0x000000000010  app+0x10\n");
   EXPECT_EQ(json(malloc_event(), &names),
             R"({"event":42,"time_us":1000250,"thread":3,"tid":1234,"kind":"malloc","address":"0x55d0c8a012a0",)"
             R"("size":72704,"stack":2,"frames":[{"pc":"0x20","module":"app","offset":"0x20"},)"

@@ -72,7 +72,7 @@ std::string_view FrameNames::text(StackId node, std::uint64_t time_us) {
   const std::uint64_t pc = stacks_[node.value].pc;
   const FramePlace place = find(pc, time_us);
   uncached_.clear();
-  fmt::format_to(std::back_inserter(uncached_), "{:#018x}  ", pc);
+  fmt::format_to(std::back_inserter(uncached_), "{:#014x}  ", pc);
   if (place.module == nullptr)
     uncached_ += '?';
   else

@@ -20,17 +20,17 @@ TEST(FrameNames, FrameIsNamedByItsModuleAndTheModulesOwnAddress) {
   modules[0].load_bias = 0; // a program that is not position independent
   const std::vector<StackNode> stacks{{}, {StackId(0), 0x401234}, {StackId(1), 0x7010}};
   FrameNames names(modules, stacks);
-  EXPECT_EQ(names.text(StackId(1), 0), "0x0000000000401234  app+0x401234");
-  EXPECT_EQ(names.text(StackId(2), 0), "0x0000000000007010  libc.so.6+0x10");
-  EXPECT_EQ(names.text(StackId(2), 0), "0x0000000000007010  libc.so.6+0x10") << "remembered";
+  EXPECT_EQ(names.text(StackId(1), 0), "0x000000401234  app+0x401234");
+  EXPECT_EQ(names.text(StackId(2), 0), "0x000000007010  libc.so.6+0x10");
+  EXPECT_EQ(names.text(StackId(2), 0), "0x000000007010  libc.so.6+0x10") << "remembered";
 }
 
 TEST(FrameNames, AddressOutsideAllModulesHasAQuestionMark) {
   const std::vector<Module> modules{module("/bin/app", 0x1000, 0x2000)};
   const std::vector<StackNode> stacks{{}, {StackId(0), 0x2001}, {StackId(0), 0x1000}};
   FrameNames names(modules, stacks);
-  EXPECT_EQ(names.text(StackId(1), 0), "0x0000000000002001  ?");
-  EXPECT_EQ(names.text(StackId(2), 0), "0x0000000000001000  ?") << "nothing in front of the first byte can have called";
+  EXPECT_EQ(names.text(StackId(1), 0), "0x000000002001  ?");
+  EXPECT_EQ(names.text(StackId(2), 0), "0x000000001000  ?") << "nothing in front of the first byte can have called";
 }
 
 TEST(FrameNames, CallAtTheVeryEndOfAModuleBelongsToIt) {
@@ -44,9 +44,9 @@ TEST(FrameNames, ModulesThatTookTurnsAreToldByTime) {
                                     module("/lib/second.so", 0x2000, 0x4000, 200)};
   const std::vector<StackNode> stacks{{}, {StackId(0), 0x2800}};
   FrameNames names(modules, stacks);
-  EXPECT_EQ(names.text(StackId(1), 150), "0x0000000000002800  first.so+0x1800");
-  EXPECT_EQ(names.text(StackId(1), 250), "0x0000000000002800  second.so+0x800");
-  EXPECT_EQ(names.text(StackId(1), 50), "0x0000000000002800  first.so+0x1800")
+  EXPECT_EQ(names.text(StackId(1), 150), "0x000000002800  first.so+0x1800");
+  EXPECT_EQ(names.text(StackId(1), 250), "0x000000002800  second.so+0x800");
+  EXPECT_EQ(names.text(StackId(1), 50), "0x000000002800  first.so+0x1800")
       << "noticed a moment after it was loaded";
 }
 

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <ctime>
 #include <iterator>
 
@@ -29,7 +28,7 @@ Result<Position> parse_position(const std::string& text) {
     return Error{ErrorCode::Usage,
                  "'" + text + "' is neither an event's number nor a time such as 12.5s, 200ms or 300us"};
   }
-  return Position{true, static_cast<std::uint64_t>(std::llround(us))};
+  return Position{true, static_cast<std::uint64_t>(us + 0.5)};
 }
 
 std::string with_separators(std::uint64_t number) {

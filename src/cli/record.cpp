@@ -97,9 +97,11 @@ int run(const RecordRequest& request) {
     const RecorderLink link{library.value(), binary.value(), working_directory(), std::nullopt};
     return run_under_tool(request, program.value(), recorder_variables(request.options, link, preload));
   }
+  RecordOptions options = request.options;
+  options.collector.program = check.executable;
   const Result<LaunchOutcome> outcome = launch({.program = program.value(),
-                                                .name = std::string(base_name(request.command.front())),
-                                                .options = request.options,
+                                                .name = request.command.front(),
+                                                .options = std::move(options),
                                                 .library = library.value(),
                                                 .heaptape = binary.value()});
   return outcome ? end_with(outcome.value()) : fail(outcome.error());

@@ -39,13 +39,28 @@ void InheritedState::hold_signals() {
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
 }
 
-void InheritedState::release_signals() {
+bool InheritedState::asked_to_end() const {
+  sigset_t held;
+  ::sigpending(&held);
+  for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) {
+    struct sigaction action {};
+    // A blocked signal is held even when it is ignored.
+    if (::sigismember(&held, signal) == 1 && ::sigismember(&mask_, signal) == 0 &&
+        ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void InheritedState::drop_signals() {
   sigset_t all;
   ::sigfillset(&all);
   const timespec at_once{};
   while (::sigtimedwait(&all, nullptr, &at_once) > 0) {}
-  ::sigprocmask(SIG_SETMASK, &mask_, nullptr);
 }
+
+void InheritedState::let_signals_act() { ::sigprocmask(SIG_SETMASK, &mask_, nullptr); }
 
 void InheritedState::restore_for_program() const {
   for (const Limit& limit : limits_) ::setrlimit(static_cast<__rlimit_resource>(limit.resource), &limit.value);

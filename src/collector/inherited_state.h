@@ -19,8 +19,12 @@ public:
 
   // From here on every signal waits until someone asks for it.
   void hold_signals();
-  // Throws away what arrived meanwhile and lets signals through as at the start.
-  void release_signals();
+  // A held signal would have ended us.
+  bool asked_to_end() const;
+  // Throws away what is held.
+  void drop_signals();
+  // Signals act as at the start; those that are held, at once.
+  void let_signals_act();
 
   // In a child that is about to become the program. Async-signal-safe.
   void restore_for_program() const;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <string_view>
 
 namespace heaptape {
@@ -63,7 +62,7 @@ Result<std::uint64_t> parse_size(const std::string& text) {
   if (!suffix.empty()) {
     const std::size_t letter = std::string_view("KMGT").find(static_cast<char>(suffix.front() & ~0x20));
     good = good && suffix.size() == 1 && letter != std::string_view::npos;
-    if (good) number *= std::pow(step, static_cast<double>(letter + 1));
+    for (std::size_t i = 0; good && i <= letter; ++i) number *= step;
   }
   if (!good || number >= 0x1p63) return usage("'" + text + "' is not a size; say for example 500M or 2G");
   return static_cast<std::uint64_t>(number);

@@ -103,6 +103,8 @@ public:
       exec.execute();
       const int reason = errno;
       (void)!::write(failure.value().write_end.get(), &reason, sizeof reason);
+      // Not before the collector knows that there is nothing to record.
+      (void)!::read(permission.value().read_end.get(), &go, 1);
       ::_exit(kNotFound);
     }
     return PendingProgram(pid, std::move(permission.value().write_end), std::move(failure.value().read_end));
@@ -114,7 +116,6 @@ public:
   int let_go() {
     const char go = 1;
     const bool waiting = ::write(permission_.get(), &go, 1) == 1;
-    permission_.reset();
     int reason = 0;
     const ssize_t got = ::read(failure_.get(), &reason, sizeof reason); // nothing when exec closed the other end
     if (waiting && got == 0) return 0;
@@ -171,31 +172,41 @@ int exit_status_of(int wait_status) {
 
 Result<LaunchOutcome> launch(const Launch& launch) {
   InheritedState inherited;
+  inherited.hold_signals();
   Result<Prepared> prepared = prepare(launch);
   if (!prepared) return prepared.error();
   CollectorProcess& collector = prepared.value().collector;
-  inherited.hold_signals();
+  const auto call_off = [&] {
+    collector.cancel();
+    (void)collector.wait();
+  };
 
   Result<PendingProgram> program = PendingProgram::start(launch.program, prepared.value().environment, inherited);
   prepared.value().memory_fd.reset();
   if (!program) {
-    collector.cancel();
+    call_off();
     return program.error();
   }
   if (Result<std::string> tape = collector.open_tape(program.value().pid(), launch.name); !tape) {
     program.value().reap();
-    collector.cancel();
+    call_off();
     return tape.error();
   }
+  if (inherited.asked_to_end()) {
+    call_off();
+    program.value().reap();
+    inherited.let_signals_act();
+  }
   if (const int reason = program.value().let_go(); reason != 0) {
+    call_off();
     const int status = program.value().reap();
-    collector.cancel();
     if (reason < 0) return LaunchOutcome{exit_status_of(status), ""};
     return not_executed(launch.name, launch.program.path, reason);
   }
 
   const int status = wait_and_relay(program.value().pid());
-  inherited.release_signals(); // so that an impatient user can leave; the collector finishes by itself
+  inherited.drop_signals();
+  inherited.let_signals_act(); // so that an impatient user can leave; the collector finishes by itself
   collector.program_ended(status);
   (void)collector.wait(); // it has said what went wrong; our status is the program's
   return LaunchOutcome{exit_status_of(status), ""};

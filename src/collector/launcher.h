@@ -14,7 +14,7 @@ namespace heaptape {
 
 struct Launch {
   Program program;
-  std::string name; // what the user calls it: for the tape's name and for messages
+  std::string name; // what the user typed: the tape's name is made of its last part, and messages show it
   RecordOptions options;
   std::string library;  // see RecorderLink
   std::string heaptape; // see RecorderLink

@@ -9,6 +9,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <memory>
 #include <string_view>
 
 #include "base/unique_fd.h"
@@ -56,7 +58,7 @@ bool is_glibc_loader(std::string_view path) {
 }
 
 ProgramCheck refuse(Obstacle obstacle, const std::string& what, const std::string& advice) {
-  return {obstacle, what + kUnrecorded + advice};
+  return {.obstacle = obstacle, .sentence = what + kUnrecorded + advice};
 }
 
 class MappedProgram {
@@ -84,6 +86,11 @@ private:
   void* data_ = nullptr;
   std::size_t size_ = 0;
 };
+
+std::string real_path(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path.c_str(), nullptr), std::free);
+  return resolved ? std::string(resolved.get()) : path;
+}
 
 Privileges privileges_of(const std::string& path) {
   Privileges privileges;
@@ -146,7 +153,8 @@ ProgramCheck judge(const std::string& name, const Privileges& privileges) {
   if (!as_user && !as_group && !capable) return {};
   const std::string what = as_user ? "is setuid" : as_group ? "is setgid" : "has file capabilities";
   return refuse(Obstacle::Privileged, name + " " + what + ", and the loader preloads nothing into such programs",
-                "Record a copy of it that has no special rights, or record it as root.");
+                privileges.our_user != 0 ? "Record it as root, or a copy of it that has no special rights."
+                                         : "Record a copy of it that has no special rights.");
 }
 
 ProgramCheck judge_preload(const std::string& preload) {
@@ -174,9 +182,12 @@ ProgramCheck check_program(const std::string& name, const std::string& path) {
       continue;
     }
     const std::string who = depth == 0 ? name : name + "'s interpreter " + file;
-    if (ProgramCheck check = judge(who, privileges_of(file)); check.obstacle != Obstacle::None) return check;
-    const Result<ElfFacts> facts = parse_elf_facts(mapped.bytes());
-    return facts ? judge(who, facts.value()) : ProgramCheck{};
+    ProgramCheck check = judge(who, privileges_of(file));
+    if (check.obstacle == Obstacle::None) {
+      if (const Result<ElfFacts> facts = parse_elf_facts(mapped.bytes()); facts) check = judge(who, facts.value());
+    }
+    check.executable = real_path(file);
+    return check;
   }
   return {};
 }

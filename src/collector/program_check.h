@@ -20,10 +20,11 @@ enum class Obstacle {
   Privileged, // the loader preloads nothing into programs that gain rights
 };
 
-// Why a program cannot be recorded. The program runs all the same, as if we were not there.
+// Whether a program can be recorded. If not, it runs all the same, as if we were not there.
 struct ProgramCheck {
   Obstacle obstacle = Obstacle::None;
-  std::string sentence; // for the user: what, why, what to do instead; empty when there is no obstacle
+  std::string sentence{};   // for the user: what, why, what to do instead; empty when there is no obstacle
+  std::string executable{}; // check_program only: the file that will be in memory, a script's interpreter for instance
 };
 
 // What decides whether a program starts in the loader's secure mode.

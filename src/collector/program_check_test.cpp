@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <filesystem>
+
 #include "collector/elf_builder_for_test.h"
 
 namespace heaptape {
@@ -65,7 +67,9 @@ TEST(ProgramCheck, PreloadedSanitizerIsRefused) {
 }
 
 TEST(ProgramCheck, RealShellIsRecordedAndFilesThatCannotBeReadAreNoObstacle) {
-  EXPECT_EQ(check_program("sh", "/bin/sh").obstacle, Obstacle::None);
+  const ProgramCheck check = check_program("sh", "/bin/sh");
+  EXPECT_EQ(check.obstacle, Obstacle::None);
+  EXPECT_EQ(check.executable, std::filesystem::canonical("/bin/sh"));
   EXPECT_EQ(check_program("nothing", "/nonexistent/program").obstacle, Obstacle::None);
 }
 

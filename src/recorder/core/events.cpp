@@ -15,6 +15,11 @@ namespace {
 enum class Arrival : std::uint8_t { No, Claiming, Arranging };
 thread_local constinit Arrival t_arrival [[gnu::tls_model("initial-exec")]] = Arrival::No;
 
+// Stands in for a thread's state while it is suppressed; its slot is always busy, so every event takes the unusual way.
+constinit wire::ThreadSlot g_suppressed_slot{};
+constinit ThreadState g_suppressed{};
+thread_local constinit ThreadState* t_behind_suppressed [[gnu::tls_model("initial-exec")]] = nullptr;
+
 std::uint64_t thread_pointer() noexcept {
   std::uint64_t pointer = 0;
   asm("movq %%fs:0, %0" : "=r"(pointer));
@@ -88,6 +93,13 @@ bool was_abandoned(ThreadState& thread, const Frame& site) noexcept {
 
 void record_unusual(EventKind kind, std::uint64_t address, std::uint64_t size, const Frame& site, bool with_stack) noexcept {
   ThreadState* thread = t_thread;
+  if (thread == &g_suppressed) {
+    if (!is_mapping(kind) || t_behind_suppressed == nullptr) return;
+    t_thread = t_behind_suppressed;
+    record(kind, address, size, site, with_stack);
+    t_thread = thread;
+    return;
+  }
   if (thread == nullptr) {
     thread = arrive(site);
     if (thread == nullptr) {
@@ -112,6 +124,16 @@ void record_unusual(EventKind kind, std::uint64_t address, std::uint64_t size, c
   if (with_stack) check_stack(site, stack);
   put(*thread, kind, address, size, stack);
 }
+
+Suppressed::Suppressed() noexcept : thread_(t_thread) {
+  if (thread_ == &g_suppressed) return;
+  g_suppressed.slot = &g_suppressed_slot;
+  g_suppressed_slot.busy.store(1, std::memory_order_relaxed);
+  t_behind_suppressed = thread_;
+  t_thread = &g_suppressed;
+}
+
+Suppressed::~Suppressed() noexcept { t_thread = thread_; }
 
 void leave_thread() noexcept {
   ThreadState* thread = t_thread;

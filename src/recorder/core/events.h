@@ -44,6 +44,19 @@ inline void check_stack(const Frame&, std::uint32_t) noexcept {}
   thread->slot->busy.store(0, std::memory_order_release);
 }
 
+// While one of these lives, the calling thread's heap events are not recorded: an allocator behind ours that builds its
+// calloc on malloc must not make two events of one. Its mappings still are.
+class Suppressed {
+public:
+  Suppressed() noexcept;
+  ~Suppressed() noexcept;
+  Suppressed(const Suppressed&) = delete;
+  Suppressed& operator=(const Suppressed&) = delete;
+
+private:
+  ThreadState* thread_;
+};
+
 // The thread is about to end: gives its slot back to the collector. A later event takes a new one.
 void leave_thread() noexcept;
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "recorder/core/events.h"
 #include "recorder/core/machine.h"
 
 namespace heaptape::recorder {
@@ -123,6 +124,59 @@ void* careful_realloc(void* block, std::size_t size) {
   return moved;
 }
 
+// The same functions of an allocator that is not libc's, whose own calls of malloc and friends come back to our hooks.
+constinit RealFunctions g_foreign{};
+void* foreign_calloc(std::size_t count, std::size_t size) {
+  const Suppressed suppressed;
+  return g_foreign.calloc(count, size);
+}
+void* foreign_realloc(void* block, std::size_t size) {
+  const Suppressed suppressed;
+  return g_foreign.realloc(block, size);
+}
+void* foreign_memalign(std::size_t alignment, std::size_t size) {
+  const Suppressed suppressed;
+  return g_foreign.memalign(alignment, size);
+}
+int foreign_posix_memalign(void** block, std::size_t alignment, std::size_t size) {
+  const Suppressed suppressed;
+  return g_foreign.posix_memalign(block, alignment, size);
+}
+void* foreign_aligned_alloc(std::size_t alignment, std::size_t size) {
+  const Suppressed suppressed;
+  return g_foreign.aligned_alloc(alignment, size);
+}
+void* foreign_valloc(std::size_t size) {
+  const Suppressed suppressed;
+  return g_foreign.valloc(size);
+}
+void* foreign_pvalloc(std::size_t size) {
+  const Suppressed suppressed;
+  return g_foreign.pvalloc(size);
+}
+
+bool is_libc(const void* function) noexcept {
+  Dl_info info;
+  if (dladdr(function, &info) == 0 || info.dli_fname == nullptr) return false;
+  const char* slash = std::strrchr(info.dli_fname, '/');
+  return std::strncmp(slash != nullptr ? slash + 1 : info.dli_fname, "libc.so", 7) == 0;
+}
+
+// Puts the wrappers above in front of those functions that are not libc's.
+void wrap_foreign(RealFunctions& found) noexcept {
+  g_foreign = found;
+  const auto wrap = [](auto& function, auto wrapper) {
+    if (!is_libc(reinterpret_cast<const void*>(function))) function = wrapper;
+  };
+  wrap(found.calloc, foreign_calloc);
+  wrap(found.realloc, foreign_realloc);
+  wrap(found.memalign, foreign_memalign);
+  wrap(found.posix_memalign, foreign_posix_memalign);
+  wrap(found.aligned_alloc, foreign_aligned_alloc);
+  wrap(found.valloc, foreign_valloc);
+  wrap(found.pvalloc, foreign_pvalloc);
+}
+
 template <class F>
 void look_up(F& slot, const char* name) noexcept {
   if (void* found = find_next(name); found != nullptr) slot = reinterpret_cast<F>(found);
@@ -189,6 +243,7 @@ void find_real_functions() noexcept {
   look_up(heaptape_real_prctl, "prctl");
   look_up(heaptape_real_syscall, "syscall");
   t_looking = false;
+  if (!is_libc(reinterpret_cast<const void*>(found.malloc))) wrap_foreign(found);
   if (g_early_used.load(std::memory_order_relaxed) != 0) {
     g_libc_free = found.free;
     g_libc_realloc = found.realloc;

@@ -1,0 +1,55 @@
+// Shared memory for the unit tests, without a collector: anonymous, small, freshly zeroed for every test.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstdlib>
+
+#include "recorder/core/events.h"
+#include "recorder/core/recorder.h"
+
+namespace heaptape::recorder {
+
+class TestMemory {
+public:
+  explicit TestMemory(std::uint32_t slots = 8, std::uint32_t records = 256, std::uint32_t tables = 3)
+      : config_(wire::make_config(slots, records, tables)) {
+    memory_ = static_cast<std::uint8_t*>(
+        mmap(nullptr, config_.total_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    if (memory_ == MAP_FAILED) std::abort();
+    header().magic = wire::kMagic;
+    header().config = config_;
+    header().usable_slots.store(slots);
+  }
+  ~TestMemory() {
+    g_switch.on.store(0);
+    forget_thread();
+    g_recorder.header = nullptr;
+    munmap(memory_, config_.total_bytes);
+  }
+  TestMemory(const TestMemory&) = delete;
+  TestMemory& operator=(const TestMemory&) = delete;
+
+  wire::Header& header() { return *reinterpret_cast<wire::Header*>(memory_); }
+  std::uint8_t* bytes() { return memory_; }
+  wire::ThreadSlot& slot(std::uint32_t index) { return reinterpret_cast<wire::ThreadSlot*>(memory_ + config_.slots)[index]; }
+  wire::Record& record(std::uint32_t slot, std::uint64_t position) {
+    auto* ring = reinterpret_cast<wire::Record*>(memory_ + config_.rings + slot * config_.ring_stride);
+    return ring[position % config_.ring_records];
+  }
+  bool is_ready(std::uint32_t slot, std::uint64_t position) {
+    return (record(slot, position).word0.load() & wire::kPhaseBit) == wire::phase_of_lap(position / config_.ring_records);
+  }
+  EventKind kind_at(std::uint32_t slot, std::uint64_t position) {
+    return static_cast<EventKind>(record(slot, position).word0.load() & wire::kKindMask);
+  }
+  const wire::StackNode& node(std::uint32_t id) { return reinterpret_cast<wire::StackNode*>(memory_ + config_.nodes)[id]; }
+  std::uint64_t loss(wire::Loss which) { return header().losses[static_cast<std::size_t>(which)].load(); }
+
+private:
+  wire::Config config_;
+  std::uint8_t* memory_;
+};
+
+} // namespace heaptape::recorder
