@@ -6,6 +6,9 @@
 #include <charconv>
 #include <ctime>
 #include <iterator>
+#include <optional>
+
+#include "collector/decimal_text.h"
 
 namespace heaptape::cli {
 
@@ -16,15 +19,15 @@ Result<Position> parse_position(const std::string& text) {
   if (const auto [rest, status] = std::from_chars(begin, end, number); status == std::errc{} && rest == end) {
     return Position{false, number};
   }
-  double amount = 0;
-  const auto [rest, status] = std::from_chars(begin, end, amount, std::chars_format::fixed);
-  const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
+  const std::optional<Decimal> decimal = read_decimal(text);
+  const double amount = decimal ? decimal->number : 0;
+  const std::string_view unit = decimal ? decimal->rest : std::string_view();
   double us = -1;
   if (unit == "s") us = amount * 1e6;
   if (unit == "ms") us = amount * 1e3;
   if (unit == "us" || unit == "µs") us = amount;
   if (unit == "min") us = amount * 60e6;
-  if (status != std::errc{} || !(us >= 0) || us >= 0x1p63) {
+  if (us < 0 || us >= 0x1p63) {
     return Error{ErrorCode::Usage,
                  "'" + text + "' is neither an event's number nor a time such as 12.5s, 200ms or 300us"};
   }

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "collector/decimal_text.h"
+
 namespace heaptape {
 namespace {
 
@@ -51,14 +53,13 @@ bool preload_has(std::string_view preload, std::string_view library) {
 } // namespace
 
 Result<std::uint64_t> parse_size(const std::string& text) {
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, status] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
-  std::string_view suffix(rest, static_cast<std::size_t>(end - rest));
+  const std::optional<Decimal> decimal = read_decimal(text);
+  double number = decimal ? decimal->number : 0;
+  std::string_view suffix = decimal ? decimal->rest : std::string_view();
   if (!suffix.empty() && suffix.back() == 'B') suffix.remove_suffix(1);
   const double step = suffix.size() == 2 && suffix.back() == 'i' ? 1024 : 1000;
   if (step == 1024) suffix.remove_suffix(1);
-  bool good = status == std::errc{} && number >= 0;
+  bool good = decimal.has_value();
   if (!suffix.empty()) {
     const std::size_t letter = std::string_view("KMGT").find(static_cast<char>(suffix.front() & ~0x20));
     good = good && suffix.size() == 1 && letter != std::string_view::npos;
@@ -69,7 +70,7 @@ Result<std::uint64_t> parse_size(const std::string& text) {
 }
 
 Result<std::uint32_t> parse_depth(const std::string& text) {
-  constexpr std::uint32_t kDeepest = 65'536;
+  constexpr std::uint32_t kDeepest = wire::kDefaultMaxDepth; // what the recorder has room for
   std::uint32_t depth = 0;
   const auto [rest, status] = std::from_chars(text.data(), text.data() + text.size(), depth);
   if (status != std::errc{} || rest != text.data() + text.size() || depth < 1 || depth > kDeepest) {

@@ -26,7 +26,7 @@ ClockReading program_clock(const wire::Header& header) {
 } // namespace
 
 Recording::Recording(const SharedMemory& memory, TapeWriter& writer, RecordingFacts facts)
-    : memory_(memory), facts_(std::move(facts)), proc_(facts_.pid), stacks_(memory.nodes()), modules_(memory.module_log()),
+    : memory_(memory), facts_(std::move(facts)), proc_(facts_.pid), stacks_(memory.nodes(), memory.config().node_capacity), modules_(memory.module_log()),
       sink_(writer, stacks_, facts_.max_tape_bytes), rings_(memory, threads_),
       builder_(clock_, stacks_, rings_, memory.config().slot_count, sink_), sample_every_ns_(kFirstSampleEvery) {
   const wire::Header& header = memory.header();
@@ -150,6 +150,8 @@ Summary Recording::summarize() const {
     lose(wire::loss_name(static_cast<wire::Loss>(i)), memory_.header().losses[i].load(std::memory_order_relaxed));
   }
   lose(kLossUnfinished, rings_.holes());
+  lose(wire::loss_name(wire::Loss::StackCut), stacks_.cut_stacks());
+  lose(wire::loss_name(wire::Loss::StackTooDeep), stacks_.too_deep_stacks());
   lose(kLossDamaged, builder_.damaged() + stacks_.damaged() + (modules_.damaged() ? 1 : 0));
   lose(kLossStuck, rings_.forced_rounds());
   lose(kLossNotWritten, builder_.events() - totals.events);

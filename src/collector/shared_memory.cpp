@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,7 +19,7 @@ namespace {
 
 Error system_error(const char* what) { return Error{ErrorCode::Io, std::string(what) + ": " + std::strerror(errno)}; }
 
-// NORESERVE: the mapping is tens of GB of address space of which little is ever touched.
+// NORESERVE: the mapping is more than a GB of address space of which little is ever touched.
 std::byte* map_whole(int fd, std::uint64_t bytes) {
   void* base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   return base == MAP_FAILED ? nullptr : static_cast<std::byte*>(base);
@@ -34,8 +35,23 @@ std::uint64_t random_key() {
 
 bool same_layout(const wire::Config& a, const wire::Config& b) {
   return a.slot_count == b.slot_count && a.ring_records == b.ring_records && a.ring_stride == b.ring_stride &&
-         a.slots == b.slots && a.modules == b.modules && a.tables == b.tables && a.nodes == b.nodes &&
+         a.table_count == b.table_count && a.node_capacity == b.node_capacity && a.slots == b.slots && a.modules == b.modules && a.tables == b.tables && a.nodes == b.nodes &&
          a.rings == b.rings && a.total_bytes == b.total_bytes;
+}
+
+// The program has the same limit on its address space as we have, and needs most of it for itself.
+wire::Config fitting_config(const CollectorOptions& options) {
+  wire::Config config = wire::make_config(options.slot_count, options.ring_records);
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return config;
+  constexpr std::uint32_t kFewTables = 4;
+  constexpr std::uint32_t kFewestSlots = 8;
+  std::uint32_t slots = options.slot_count;
+  while (config.total_bytes > limit.rlim_cur / 8 && slots > kFewestSlots) {
+    slots /= 2;
+    config = wire::make_config(slots, options.ring_records, kFewTables);
+  }
+  return config;
 }
 
 bool sane_counts(std::uint32_t slot_count, std::uint32_t ring_records) {
@@ -70,7 +86,7 @@ void SharedMemory::unmap() {
 
 Result<SharedMemory> SharedMemory::create(const CollectorOptions& options) {
   HT_CHECK(sane_counts(options.slot_count, options.ring_records));
-  wire::Config config = wire::make_config(options.slot_count, options.ring_records);
+  wire::Config config = fitting_config(options);
   config.max_depth = options.max_depth;
   config.free_stacks = options.free_stacks ? 1 : 0;
   config.on_full = options.on_full;
@@ -106,7 +122,8 @@ Result<SharedMemory> SharedMemory::map_existing(UniqueFd fd) {
   const bool fits = header->magic == wire::kMagic && header->version == wire::kVersion &&
                     header->header_bytes == sizeof(wire::Header) && config.total_bytes == bytes &&
                     sane_counts(config.slot_count, config.ring_records) &&
-                    same_layout(config, wire::make_config(config.slot_count, config.ring_records));
+                    config.table_count >= 1 && config.table_count <= wire::kTableCount &&
+                    same_layout(config, wire::make_config(config.slot_count, config.ring_records, config.table_count));
   if (!fits) {
     ::munmap(base, bytes);
     return Error{ErrorCode::Malformed, "the shared memory was made by another version of heaptape"};

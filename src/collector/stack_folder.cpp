@@ -8,20 +8,20 @@ namespace heaptape {
 
 namespace {
 
-constexpr std::size_t kMapBytes = std::size_t{wire::kNodeCapacity} * sizeof(std::uint32_t);
 // Deeper than any recorder makes a stack; ends the walk when the parents of hostile memory form a circle.
 constexpr std::size_t kLongestPath = std::size_t{1} << 16;
 
 } // namespace
 
-StackFolder::StackFolder(const wire::StackNode* nodes) : nodes_(nodes), table_(1024), pcs_(1), parents_(1) {
+StackFolder::StackFolder(const wire::StackNode* nodes, std::uint32_t capacity)
+    : nodes_(nodes), capacity_(capacity), table_(1024), pcs_(1), parents_(1), marks_(1) {
   // Sparse: pages are touched only where the program has nodes, and the lookup stays one plain array read.
-  void* map = ::mmap(nullptr, kMapBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* map = ::mmap(nullptr, capacity_ * sizeof(std::uint32_t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   HT_CHECK(map != MAP_FAILED);
   tape_of_wire_ = static_cast<std::uint32_t*>(map);
 }
 
-StackFolder::~StackFolder() { ::munmap(tape_of_wire_, kMapBytes); }
+StackFolder::~StackFolder() { ::munmap(tape_of_wire_, capacity_ * sizeof(std::uint32_t)); }
 
 std::uint64_t StackFolder::hash_of(std::uint32_t parent, std::uint64_t pc) {
   std::uint64_t hash = (pc ^ (std::uint64_t{parent} << 32)) * 0x9e37'79b9'7f4a'7c15u;
@@ -34,7 +34,7 @@ StackId StackFolder::fold_new(std::uint32_t wire_id) {
   path_.clear();
   std::uint32_t known = 0;
   for (std::uint32_t at = wire_id; at != 0;) {
-    if (at >= wire::kNodeCapacity || path_.size() == kLongestPath) {
+    if (at >= capacity_ || path_.size() == kLongestPath) {
       ++damaged_;
       break;
     }
@@ -58,6 +58,8 @@ StackId StackFolder::fold_new(std::uint32_t wire_id) {
     }
     known = tape_of_wire_[at];
   }
+  if (marks_[known] == wire::kMarkCut) ++cut_stacks_;
+  if (marks_[known] == wire::kMarkTooDeep) ++too_deep_stacks_;
   return StackId(known);
 }
 
@@ -71,6 +73,8 @@ std::uint32_t StackFolder::canonical(std::uint32_t parent, std::uint64_t pc) {
   table_[at] = ++count_;
   pcs_.push_back(pc);
   parents_.push_back(parent);
+  const bool is_mark = pc == wire::kMarkCut || pc == wire::kMarkTooDeep;
+  marks_.push_back(is_mark ? static_cast<std::uint8_t>(pc) : marks_[parent]);
   new_nodes_.push_back(StackNode{StackId(parent), pc});
   if (std::size_t{count_} * 4 > table_.size() * 3) grow_table();
   return count_;

@@ -15,14 +15,14 @@ namespace heaptape {
 class StackFolder {
 public:
   // The nodes are the program's, in shared memory, and must stay mapped.
-  explicit StackFolder(const wire::StackNode* nodes);
+  explicit StackFolder(const wire::StackNode* nodes, std::uint32_t capacity = wire::kNodeCapacity);
   StackFolder(const StackFolder&) = delete;
   StackFolder& operator=(const StackFolder&) = delete;
   ~StackFolder();
 
   // The tape's number of a wire node. Ids that make no sense, and nodes that are not complete, are "no stack" (and counted).
   StackId fold(std::uint32_t wire_id) {
-    if (wire_id < wire::kNodeCapacity) [[likely]] {
+    if (wire_id < capacity_) [[likely]] {
       const std::uint32_t known = tape_of_wire_[wire_id];
       if (known != 0) [[likely]]
         return StackId(known);
@@ -37,6 +37,9 @@ public:
 
   std::uint32_t count() const { return count_; }
   std::uint64_t damaged() const { return damaged_; }
+  // Stacks of events that end before their root: cut where the unwinder found no way on, or at the depth limit.
+  std::uint64_t cut_stacks() const { return cut_stacks_; }
+  std::uint64_t too_deep_stacks() const { return too_deep_stacks_; }
 
 private:
   StackId fold_new(std::uint32_t wire_id);
@@ -45,7 +48,8 @@ private:
   static std::uint64_t hash_of(std::uint32_t parent, std::uint64_t pc);
 
   const wire::StackNode* nodes_;
-  std::uint32_t* tape_of_wire_; // kNodeCapacity numbers, sparse; 0: not seen yet
+  std::uint32_t capacity_;      // of the node array
+  std::uint32_t* tape_of_wire_; // capacity_ numbers, sparse; 0: not seen yet
   std::vector<std::uint32_t> path_;
   std::vector<StackNode> new_nodes_;
 
@@ -54,7 +58,10 @@ private:
   std::vector<std::uint64_t> pcs_;
   std::vector<std::uint32_t> parents_;
   std::uint32_t count_ = 0;
+  std::vector<std::uint8_t> marks_; // by tape number: the mark at the stack's root, if it says that frames are missing
   std::uint64_t damaged_ = 0;
+  std::uint64_t cut_stacks_ = 0;
+  std::uint64_t too_deep_stacks_ = 0;
 };
 
 } // namespace heaptape

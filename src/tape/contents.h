@@ -31,7 +31,6 @@ struct Module {
   std::uint64_t start = 0;     // first and one-past-last address
   std::uint64_t end = 0;
   std::uint64_t first_seen_us = 0;
-  std::uint32_t epoch = 0; // see "Epochs" in docs/tape-format.md: stacks of earlier epochs do not mean this module
   std::vector<Segment> segments;
   friend bool operator==(const Module&, const Module&) = default;
 };

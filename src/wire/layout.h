@@ -137,8 +137,6 @@ struct ModuleEntry {
   std::uint64_t end;
   std::uint32_t segment_count;
   std::uint32_t build_id_size; // at most 32
-  std::uint32_t epoch; // stacks of earlier epochs do not mean this module (see kMarkEpoch)
-  std::uint32_t pad0;
   std::uint8_t build_id[32];
   struct Segment {
     std::uint64_t address; // in memory

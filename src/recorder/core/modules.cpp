@@ -109,10 +109,8 @@ void append(const CodeObject& object) noexcept {
   const std::uint64_t identity =
       mix(mix(0xcbf2'9ce4'8422'2325u, path, path_size), entry.build_id, entry.build_id_size);
   if (replaces_other_code(object, identity)) {
-    entry.epoch = g_recorder.epoch.fetch_add(1, std::memory_order_relaxed) + 1;
+    g_recorder.epoch.fetch_add(1, std::memory_order_relaxed);
     g_code_generation.fetch_add(1, std::memory_order_release);
-  } else {
-    entry.epoch = g_recorder.epoch.load(std::memory_order_relaxed);
   }
   const std::size_t place = g_known_count.fetch_add(1, std::memory_order_relaxed);
   if (place < kMostKnown) {

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "recorder/core/machine.h"
+#include "recorder/core/thread_state.h"
 
 namespace heaptape::recorder {
 
@@ -35,7 +36,8 @@ bool start_recorder(std::uint8_t* memory, std::uint64_t main_stack_top, std::uin
   g_recorder.main_stack_top = main_stack_top;
   g_recorder.stack_reach = stack_reach;
   g_recorder.free_stacks = header->config.free_stacks != 0;
-  g_recorder.max_depth = header->config.max_depth;
+  const std::uint32_t depth = header->config.max_depth;
+  g_recorder.max_depth = depth >= 1 && depth <= kMostFrames ? depth : std::uint32_t{kMostFrames};
   g_recorder.clock_is_tsc = tsc_is_invariant();
   g_recorder.stacks.start(memory);
 
