@@ -149,7 +149,7 @@ def the_compiler_proper_is_recorded_alone(test):
         (folder / "tower.cpp").write_text(CPP_SOURCE)
 
     test.same([cc1plus, "-quiet", "-O1", "-D_GNU_SOURCE", "tower.cpp", "-o", "tower.s"], prepare=prepare, forms=("record",),
-              events=50000)
+              events=1000)
 
 
 @case

@@ -24,7 +24,7 @@ class Functions:
         if index < 0:
             return None
         start, size, name = self.functions[index]
-        return name.partition("(")[0] if start <= address < start + size else None
+        return name.partition("(")[0].removesuffix(".cold") if start <= address < start + size else None
 
     def names(self, stack, file):
         """The functions of a stack's frames that lie in this file; the others as None. A return address may be the first

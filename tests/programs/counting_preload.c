@@ -1,4 +1,5 @@
-// A user's own preloaded library that wraps malloc, as debugging aids do, and reports 654-byte blocks at the end.
+// A user's own preloaded library that wraps malloc, as debugging aids do, and reports 654-byte blocks at the end,
+// if there were any.
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@ void* malloc(size_t size) {
 }
 
 __attribute__((destructor)) static void report(void) {
+  if (atomic_load(&seen) == 0) return;
   char line[64];
   const int length = snprintf(line, sizeof line, "wrapped %d\n", atomic_load(&seen));
   if (write(1, line, (size_t)length) < 0) _exit(1);

@@ -26,6 +26,14 @@ static void show(const char* what, void* block) {
   errno = 77;
 }
 
+// For aligned blocks: how much room is left behind them depends on where the heap happens to begin.
+static void show_aligned(const char* what, void* block, size_t size) {
+  const int error = errno;
+  printf("%-34s %s large enough %d errno %d\n", what, block != NULL ? "block" : "NULL",
+         block != NULL && malloc_usable_size(block) >= size, error);
+  errno = 77;
+}
+
 static void zero_and_huge_sizes(void) {
   errno = 77;
   void* zero = malloc(opaque(0));
@@ -82,10 +90,10 @@ static void alignment_of_every_kind(void) {
         free(block);
       }
       snprintf(label, sizeof label, "memalign(%zx, %zu)", alignment, sizes[j]);
-      show(label, block = memalign(alignment, sizes[j]));
+      show_aligned(label, block = memalign(alignment, sizes[j]), sizes[j]);
       free(block);
       snprintf(label, sizeof label, "aligned_alloc(%zx, %zu)", alignment, sizes[j]);
-      show(label, block = aligned_alloc(alignment, sizes[j]));
+      show_aligned(label, block = aligned_alloc(alignment, sizes[j]), sizes[j]);
       free(block);
     }
   }
@@ -93,10 +101,10 @@ static void alignment_of_every_kind(void) {
   printf("posix_memalign huge = %d\n", posix_memalign(&block, 64, opaque(SIZE_MAX - 4096)));
   show("memalign(64, SIZE_MAX)", memalign(64, opaque(SIZE_MAX)));
   show("aligned_alloc(64, SIZE_MAX)", aligned_alloc(64, opaque(SIZE_MAX)));
-  show("valloc(0)", block = valloc(opaque(0)));
+  show_aligned("valloc(0)", block = valloc(opaque(0)), 0);
   free(block);
   show("valloc(SIZE_MAX)", valloc(opaque(SIZE_MAX)));
-  show("pvalloc(1)", block = pvalloc(1));
+  show_aligned("pvalloc(1)", block = pvalloc(1), 4096);
   printf("  aligned: %d\n", (uintptr_t)block % 4096 == 0);
   free(block);
   show("pvalloc(SIZE_MAX)", pvalloc(opaque(SIZE_MAX)));

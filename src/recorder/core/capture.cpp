@@ -76,9 +76,10 @@ inline Step step(StackMemory& memory, Range& range, Rule rule, Frame& frame) noe
 // Everything a full unwind from frame `index` outward would read, compared. 0: it is all as it was; otherwise the outermost
 // frame from which on that may not be said, plus one.
 std::size_t find_change(const StackCache& cache, std::size_t index) noexcept {
-  if (const std::size_t changed = first_changed(cache.returns, index); changed != 0) return changed;
-  const std::size_t extra = first_changed(cache.extra, cache.details[index].extra_end);
-  if (extra == 0) return 0;
+  const std::size_t extra_end = cache.details[index].extra_end;
+  if (all_hold(cache.returns, index) && all_hold(cache.extra, extra_end)) [[likely]] return 0;
+  if (const std::size_t changed = innermost_changed(cache.returns, index); changed != 0) return changed;
+  const std::size_t extra = innermost_changed(cache.extra, extra_end);
   std::size_t frame = index;
   while (frame > 0 && cache.details[frame - 1].extra_end >= extra) --frame;
   return frame + 1;
@@ -86,12 +87,14 @@ std::size_t find_change(const StackCache& cache, std::size_t index) noexcept {
 
 // The same on a stack we know less about: word by word, so that nothing is read that the frames inside do not lead to.
 std::size_t find_change_carefully(const StackCache& cache, std::size_t index, StackMemory& memory, Range& range) noexcept {
-  const auto holds = [&](const Word& word) { return reaches(memory, range, word.address) && load(word.address) == word.value; };
+  const auto holds = [&](const auto& words, std::size_t k) {
+    return reaches(memory, range, words.addresses[k]) && load(words.addresses[k]) == words.values[k];
+  };
   for (std::size_t k = index; k > 0; --k) {
-    if (!holds(cache.returns[k - 1])) return k;
+    if (!holds(cache.returns, k - 1)) return k;
   }
   for (std::size_t k = 0; k < cache.details[index].extra_end; ++k) {
-    if (!holds(cache.extra[k])) return index + 1;
+    if (!holds(cache.extra, k)) return index + 1;
   }
   return 0;
 }
@@ -121,7 +124,7 @@ std::uint32_t root_of(std::uint64_t mark, std::uint64_t& hash) noexcept {
     id = g_recorder.stacks.intern(id, pc, hash);
   };
   if (fresh > most) fresh = most;
-  for (std::size_t i = kept - (most - fresh > kept ? kept : most - fresh); i < kept; ++i) add(thread.cache.returns[i].value);
+  for (std::size_t i = kept - (most - fresh > kept ? kept : most - fresh); i < kept; ++i) add(thread.cache.returns.values[i]);
   for (std::size_t i = fresh; i > 0; --i) add(thread.fresh[i - 1].pc);
   return id;
 }
@@ -130,7 +133,7 @@ std::uint32_t root_of(std::uint64_t mark, std::uint64_t& hash) noexcept {
 std::uint16_t guard_root(StackCache& cache, const NewFrame& root, const Range& range) noexcept {
   std::uint16_t used = 0;
   const auto guard = [&](std::uint64_t address) {
-    if ((address & 7) == 0 && range.holds(address)) cache.extra[used++] = {address, load(address)};
+    if ((address & 7) == 0 && range.holds(address)) cache.extra.set(used++, address, load(address));
   };
   switch (root.rule.kind) {
   case RuleKind::Rsp:
@@ -138,7 +141,7 @@ std::uint16_t guard_root(StackCache& cache, const NewFrame& root, const Range& r
   case RuleKind::Drap: {
     const std::uint64_t cfa_word = root.rbp + static_cast<std::uint64_t>(std::int64_t{root.rule.cfa_offset});
     guard(cfa_word);
-    if (used != 0) guard(cache.extra[0].value - 8);
+    if (used != 0) guard(cache.extra.values[0] - 8);
     break;
   }
   case RuleKind::End:
@@ -175,8 +178,8 @@ std::uint32_t add_frames(ThreadState& thread, std::size_t fresh, std::uint64_t m
     const Rule rule = frame.rule;
     StackCache::Detail& detail = cache.details[count];
     id = g_recorder.stacks.intern(id, frame.pc, detail.hash);
-    cache.returns[count] = {frame.slot, frame.pc};
-    const auto guard = [&](std::uint64_t address) { cache.extra[extra++] = {address, load(address)}; };
+    cache.returns.set(count, frame.slot, frame.pc);
+    const auto guard = [&](std::uint64_t address) { cache.extra.set(extra++, address, load(address)); };
     if (count == 0) [[unlikely]] {
       needs_rbp = rule.kind == RuleKind::Rbp || rule.kind == RuleKind::Drap;
       extra = guard_root(cache, frame, range);
@@ -190,7 +193,7 @@ std::uint32_t add_frames(ThreadState& thread, std::size_t fresh, std::uint64_t m
       if (rule.rbp_words != 0) {
         // The RBP that a frame further out starts from comes out of this word.
         if (needs_rbp && kGuardSavedRbp) {
-          guard(cache.returns[count - 1].address + 8 + static_cast<std::uint64_t>(std::int64_t{rule.rbp_words} * 8));
+          guard(cache.returns.addresses[count - 1] + 8 + static_cast<std::uint64_t>(std::int64_t{rule.rbp_words} * 8));
         }
         needs_rbp = false;
       }
@@ -214,11 +217,11 @@ void note_site(ThreadState& thread, std::uint32_t generation) noexcept {
   const Rule rule = detail.rule;
   if (rule.kind != RuleKind::Rsp && rule.kind != RuleKind::Rbp) return;
   const StackCache::Detail& caller = cache.details[innermost - 1];
-  KnownSite& site = known_site(thread, cache.returns[innermost].value, cache.returns[innermost].address);
-  site.pc = cache.returns[innermost].value;
-  site.slot = cache.returns[innermost].address;
+  KnownSite& site = known_site(thread, cache.returns.values[innermost], cache.returns.addresses[innermost]);
+  site.pc = cache.returns.values[innermost];
+  site.slot = cache.returns.addresses[innermost];
   site.rbp = detail.rbp;
-  site.caller_slot = cache.returns[innermost - 1].address;
+  site.caller_slot = cache.returns.addresses[innermost - 1];
   // Words the site's function saved RBP in are not among those that guard its caller.
   site.rbp_word = caller.needs_rbp && rule.rbp_words != 0
                       ? site.caller_slot + 8 + static_cast<std::uint64_t>(std::int64_t{rule.rbp_words} * 8)
@@ -251,7 +254,7 @@ std::uint32_t capture_changed(ThreadState& thread, std::uint64_t pc, std::uint64
   bool guessed = false;
   std::uint64_t mark = 0;
   for (;;) {
-    while (known > 0 && cache.returns[known - 1].address < frame.slot) --known;
+    while (known > 0 && cache.returns.addresses[known - 1] < frame.slot) --known;
     Rule rule;
     if (known > 0 && is_frame(cache, known - 1, frame)) {
       if (known <= sound) {
@@ -292,7 +295,7 @@ std::uint32_t capture_changed(ThreadState& thread, std::uint64_t pc, std::uint64
     break;
   }
   const std::uint32_t id = add_frames(thread, fresh, mark, range);
-  if (own && cache.count >= 2 && cache.returns[cache.count - 1].address == slot) note_site(thread, generation);
+  if (own && cache.count >= 2 && cache.returns.addresses[cache.count - 1] == slot) note_site(thread, generation);
   return id;
 }
 

@@ -1,6 +1,8 @@
 // Captures the call stack of the current thread as an interned number. The result always equals that of a full unwind.
 #pragma once
 
+#include <emmintrin.h>
+
 #include <cstdint>
 
 #include "recorder/core/call_site.h"
@@ -20,26 +22,44 @@ namespace heaptape::recorder {
 // Counts up when code went away; caches of older generations are void.
 extern std::atomic<std::uint32_t> g_code_generation;
 
-// The outermost of words [0, count) that no longer holds its value, as index + 1 counted from the innermost found first;
-// 0 when all hold. Reads eight at a time, so all of them must be readable memory.
-[[gnu::always_inline]] inline std::size_t first_changed(const Word* words, std::size_t count) noexcept {
-  const auto differs = [words](std::size_t i) {
-    return *reinterpret_cast<const std::uint64_t*>(words[i].address) ^ words[i].value;
+// Whether words [0, count) all hold what they held. Reads them all whatever it finds, so all must be readable memory: one
+// test at the end is cheaper than the chance to stop early. Two loads make a pair, one instruction compares it.
+template <std::size_t N>
+[[gnu::always_inline]] inline bool all_hold(const Words<N>& words, std::size_t count) noexcept {
+  const auto pair_differs = [&words](std::size_t i) {
+    __m128i now = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(words.addresses[i]));
+    now = _mm_castpd_si128(_mm_loadh_pd(_mm_castsi128_pd(now), reinterpret_cast<const double*>(words.addresses[i + 1])));
+    return _mm_xor_si128(now, *reinterpret_cast<const __m128i*>(&words.values[i]));
   };
-  std::size_t k = count;
-  for (; k >= 8; k -= 8) {
-    std::uint64_t a = differs(k - 1);
-    std::uint64_t b = differs(k - 2);
-    a |= differs(k - 3);
-    b |= differs(k - 4);
-    a |= differs(k - 5);
-    b |= differs(k - 6);
-    a |= differs(k - 7);
-    b |= differs(k - 8);
-    if ((a | b) != 0) [[unlikely]] break;
+  __m128i a = _mm_setzero_si128();
+  __m128i b = _mm_setzero_si128();
+  std::size_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    a = _mm_or_si128(a, pair_differs(i));
+    b = _mm_or_si128(b, pair_differs(i + 2));
+    a = _mm_or_si128(a, pair_differs(i + 4));
+    b = _mm_or_si128(b, pair_differs(i + 6));
   }
-  for (; k > 0; --k) {
-    if (differs(k - 1) != 0) [[unlikely]] return k;
+  if ((count & 4) != 0) {
+    a = _mm_or_si128(a, pair_differs(i));
+    b = _mm_or_si128(b, pair_differs(i + 2));
+    i += 4;
+  }
+  if ((count & 2) != 0) {
+    a = _mm_or_si128(a, pair_differs(i));
+    i += 2;
+  }
+  std::uint64_t last = 0;
+  if ((count & 1) != 0) last = *reinterpret_cast<const std::uint64_t*>(words.addresses[i]) ^ words.values[i];
+  const __m128i same = _mm_cmpeq_epi8(_mm_or_si128(a, b), _mm_setzero_si128());
+  return _mm_movemask_epi8(same) == 0xffff && last == 0;
+}
+
+// The innermost of words [0, count) that no longer holds its value, as index + 1; 0 when all hold.
+template <std::size_t N>
+inline std::size_t innermost_changed(const Words<N>& words, std::size_t count) noexcept {
+  for (; count > 0; --count) {
+    if (*reinterpret_cast<const std::uint64_t*>(words.addresses[count - 1]) != words.values[count - 1]) return count;
   }
   return 0;
 }
@@ -47,7 +67,7 @@ extern std::atomic<std::uint32_t> g_code_generation;
 // Whether frame `index` of the cache is the frame `site`: same address, same place, and the same RBP if the way outward
 // depends on it.
 inline bool is_frame(const StackCache& cache, std::size_t index, const Frame& site) noexcept {
-  return cache.returns[index].address == site.slot && cache.returns[index].value == site.pc &&
+  return cache.returns.addresses[index] == site.slot && cache.returns.values[index] == site.pc &&
          (!cache.details[index].needs_rbp || cache.details[index].rbp == site.rbp);
 }
 
@@ -67,9 +87,9 @@ static_assert(kKnownSites == 1 << 8);
     const StackCache::Detail& caller = cache.details[known.caller];
     // The caller's frame is the one it was (same stack, same place), the way to its RBP leads to the same value, and every
     // word a full unwind would read holds what it held.
-    if (caller.id == known.caller_id && cache.returns[known.caller].address == known.caller_slot &&
+    if (caller.id == known.caller_id && cache.returns.addresses[known.caller] == known.caller_slot &&
         (known.rbp_word == 0 || *reinterpret_cast<const std::uint64_t*>(known.rbp_word) == caller.rbp) &&
-        first_changed(cache.returns, known.caller + 1) == 0 && first_changed(cache.extra, caller.extra_end) == 0) [[likely]] {
+        all_hold(cache.returns, known.caller + 1) && (caller.extra_end == 0 || all_hold(cache.extra, caller.extra_end))) [[likely]] {
       return known.id;
     }
   }

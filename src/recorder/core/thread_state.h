@@ -14,10 +14,16 @@ namespace heaptape::recorder {
 
 inline constexpr std::size_t kMostFrames = 1024;
 
-// A stack word and what it held.
-struct Word {
-  std::uint64_t address;
-  std::uint64_t value;
+// Stack words and what they held, in two arrays: compared two at a time.
+template <std::size_t N>
+struct Words {
+  alignas(16) std::uint64_t addresses[N];
+  alignas(16) std::uint64_t values[N];
+
+  void set(std::size_t index, std::uint64_t address, std::uint64_t value) noexcept {
+    addresses[index] = address;
+    values[index] = value;
+  }
 };
 
 // The last capture, outermost frame first. A later capture compares what this one read instead of unwinding again.
@@ -34,9 +40,9 @@ struct StackCache {
 
   std::uint32_t count; // frames that are valid
   std::uint32_t root_mark;
-  Word returns[kMostFrames]; // each frame's return slot and the address in it
+  Words<kMostFrames> returns; // each frame's return slot and the address in it
   Detail details[kMostFrames];
-  Word extra[2 * kMostFrames]; // saved RBPs and realigned CFAs that frames outside depend on
+  Words<2 * kMostFrames> extra; // saved RBPs and realigned CFAs that frames outside depend on
 };
 
 // A place from which the program called us before: an innermost frame and where in the cache its caller was. One cache line.
