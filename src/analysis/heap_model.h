@@ -32,10 +32,19 @@ public:
   template <class OnCollision>
   std::uint64_t apply(Event& event, OnCollision&& on_collision);
 
-  // A release, if its block is live; else false, and nothing changes.
-  bool try_release(const Event& event, std::uint64_t& allocated_at) {
+  // apply() for an event that is known to be an allocation, address not 0.
+  template <class OnCollision>
+  [[gnu::always_inline]] void allocate(Event& event, OnCollision&& on_collision) {
+    make_live(event, on_collision);
+    note_peak(event);
+    count(event);
+  }
+
+  // apply() for a release, if its block is live; else false, and nothing changes.
+  [[gnu::always_inline]] bool try_release(const Event& event, std::uint64_t& allocated_at) {
     LiveBlock block;
-    if (!live_.take(event.address, block)) return false;
+    if (!live_.take(event.address, block)) [[unlikely]]
+      return false;
     forget(block);
     allocated_at = block.allocated_at;
     count(event);
@@ -52,6 +61,8 @@ private:
 
   template <class OnCollision>
   void make_live(Event& event, OnCollision&& on_collision);
+  // Puts a block where one may still be, and gives that one up.
+  void replace(const Event& event);
   void count(const Event& event) {
     ++totals_.events;
     if (index(event.kind) < totals_.per_kind.size()) ++totals_.per_kind[index(event.kind)];
@@ -72,14 +83,10 @@ private:
 };
 
 template <class OnCollision>
-void HeapModel::make_live(Event& event, OnCollision&& on_collision) {
+[[gnu::always_inline]] inline void HeapModel::make_live(Event& event, OnCollision&& on_collision) {
   if (!live_.insert(event.address, LiveBlock{event.size, event.number})) [[unlikely]] {
     on_collision(event);
-    if (LiveBlock stale; live_.take(event.address, stale)) {
-      forget(stale);
-      ++totals_.collisions;
-    }
-    live_.insert(event.address, LiveBlock{event.size, event.number});
+    replace(event);
   }
   totals_.allocated_bytes += event.size;
   ++totals_.allocated_blocks;
@@ -95,8 +102,8 @@ std::uint64_t HeapModel::apply(Event& event, OnCollision&& on_collision) {
     ++totals_.unknown_releases;
   } else if (is_allocation(event.kind)) {
     if (event.address != 0) {
-      make_live(event, on_collision);
-      note_peak(event);
+      allocate(event, on_collision);
+      return 0;
     }
   } else if (is_reallocation(event.kind)) {
     LiveBlock old;

@@ -13,7 +13,7 @@ namespace heaptape {
 namespace {
 
 constexpr std::uint32_t kFewest = 8; // buckets of a shard
-constexpr unsigned kMostPassed = 255; // a count that got there stays until the shard is resized
+constexpr std::uint64_t kOne = std::uint64_t{1} << 62; // in a bucket's counter
 // Of four places 2.8 are taken when a shard grows, and 2.24 right after: 28.6 bytes per block.
 constexpr std::uint32_t full_at(std::uint32_t buckets) { return buckets * 14 / 5; }
 
@@ -64,20 +64,8 @@ std::size_t LiveMap::memory_bytes() const {
   return bytes;
 }
 
-unsigned LiveMap::passed(const Bucket& bucket) {
-  unsigned count = 0;
-  for (unsigned i = 0; i < kPlaces; ++i) count |= static_cast<unsigned>(bucket.b[i] >> 62) << (2 * i);
-  return count;
-}
-
-void LiveMap::set_passed(Bucket& bucket, unsigned count) {
-  for (unsigned i = 0; i < kPlaces; ++i) {
-    bucket.b[i] = (bucket.b[i] & ~kPassedMask) | std::uint64_t{count >> (2 * i) & 3} << 62;
-  }
-}
-
 // Puts the two words into the first bucket with room from `bucket` on, and counts it in those that had none.
-void LiveMap::place_from(const Shard& shard, Bucket* bucket, std::uint64_t a, std::uint64_t b) {
+void LiveMap::place_from(Shard& shard, Bucket* bucket, std::uint64_t a, std::uint64_t b, unsigned counter) {
   while (true) {
     if (const unsigned empty = matches(*bucket, 0); empty != 0) {
       const auto place = static_cast<unsigned>(std::countr_zero(empty));
@@ -85,32 +73,39 @@ void LiveMap::place_from(const Shard& shard, Bucket* bucket, std::uint64_t a, st
       bucket->b[place] = (bucket->b[place] & kPassedMask) | b;
       return;
     }
-    if (const unsigned count = passed(*bucket); count < kMostPassed) set_passed(*bucket, count + 1);
+    if (bucket->b[counter] >> 62 < 3) {
+      bucket->b[counter] += kOne;
+      if (bucket->b[counter] >> 62 == 3) ++shard.stuck;
+    }
     bucket = next(shard, bucket);
   }
 }
 
-bool LiveMap::insert_afar(const Shard& shard, Bucket* home, std::uint64_t address, const LiveBlock& block) {
-  for (Bucket* bucket = home; was_passed(*bucket);) {
+bool LiveMap::insert_afar(Shard& shard, Bucket* home, std::uint64_t address, LiveBlock block) {
+  const unsigned counter = counter_of(hash_of(address));
+  for (Bucket* bucket = home; was_passed(*bucket, counter);) {
     bucket = next(shard, bucket);
     if (bucket == home) break;
     if (matches(*bucket, address) != 0) return false;
   }
-  place_from(shard, home, address | block.size << 48, block.allocated_at | (block.size >> 16) << kEventBits);
+  const std::uint64_t b = block.allocated_at | (block.size >> 16) << kEventBits;
+  place_from(shard, home, address | block.size << 48, b, counter);
+  if (shard.stuck > shard.count / 16 + 8) shard.grow_at = 0; // the caller resizes
   return true;
 }
 
 bool LiveMap::take_from_afar(Shard& shard, Bucket* home, std::uint64_t address, LiveBlock& block) {
+  const unsigned counter = counter_of(hash_of(address));
   Bucket* bucket = home;
   unsigned match = 0;
   while (match == 0) {
-    if (!was_passed(*bucket)) return false;
+    if (!was_passed(*bucket, counter)) return false;
     bucket = next(shard, bucket);
     if (bucket == home) return false;
     match = matches(*bucket, address);
   }
   for (Bucket* between = home; between != bucket; between = next(shard, between)) {
-    if (const unsigned count = passed(*between); count < kMostPassed) set_passed(*between, count - 1);
+    if (between->b[counter] >> 62 < 3) between->b[counter] -= kOne;
   }
   take_place(shard, *bucket, static_cast<unsigned>(std::countr_zero(match)), address, block);
   return true;
@@ -118,14 +113,15 @@ bool LiveMap::take_from_afar(Shard& shard, Bucket* home, std::uint64_t address, 
 
 bool LiveMap::find(std::uint64_t address, LiveBlock& block) const {
   if (address >> 48 == 0) {
-    const Shard& shard = shards_[shard_of(hash_of(address))];
-    Bucket* const home = home_of(address);
-    Bucket* bucket = home;
+    const std::uint64_t hash = hash_of(address);
+    const Shard& shard = shards_[shard_of(hash)];
+    Bucket* const start = shard.buckets + home(hash, shard.count);
+    Bucket* bucket = start;
     unsigned match = matches(*bucket, address);
     while (match == 0) {
-      if (!was_passed(*bucket)) return false;
+      if (!was_passed(*bucket, counter_of(hash))) return false;
       bucket = next(shard, bucket);
-      if (bucket == home) return false;
+      if (bucket == start) return false;
       match = matches(*bucket, address);
     }
     const auto place = static_cast<unsigned>(std::countr_zero(match));
@@ -140,6 +136,12 @@ bool LiveMap::find(std::uint64_t address, LiveBlock& block) const {
   return true;
 }
 
+// Full, or with too many counters stuck; then the same size will do.
+void LiveMap::grow(Shard& shard) {
+  const bool full = shard.blocks >= full_at(shard.count);
+  resize(shard, full ? shard.count + shard.count / 4 : shard.count);
+}
+
 void LiveMap::shrink(Shard& shard) {
   const std::uint32_t wanted = shard.blocks / 2 + kFewest;
   if (wanted < shard.count) resize(shard, wanted);
@@ -149,14 +151,16 @@ void LiveMap::resize(Shard& shard, std::uint32_t count) {
   const Shard old = shard;
   shard.buckets = static_cast<Bucket*>(allocate_zeroed(count * sizeof(Bucket)));
   shard.count = count;
+  shard.stuck = 0;
   shard.grow_at = full_at(count);
   shard.shrink_below = count > 2 * kFewest ? full_at(count) / 4 : 0; // far from full: a swing does not resize twice
   for (std::uint32_t i = 0; i < old.count; ++i) {
     const Bucket& bucket = old.buckets[i];
     for (unsigned place = 0; place < kPlaces; ++place) {
       if (bucket.a[place] == 0) continue;
-      const std::size_t at = home(hash_of(bucket.a[place] & kAddressMask), count);
-      place_from(shard, shard.buckets + at, bucket.a[place], bucket.b[place] & ~kPassedMask);
+      const std::uint64_t hash = hash_of(bucket.a[place] & kAddressMask);
+      Bucket* const at = shard.buckets + home(hash, count);
+      place_from(shard, at, bucket.a[place], bucket.b[place] & ~kPassedMask, counter_of(hash));
     }
   }
   if (old.buckets != nullptr) release(old.buckets, old.count * sizeof(Bucket));

@@ -3,12 +3,13 @@
 // is four fifths empty shrinks. One thread at a time.
 //
 // A bucket is one cache line with four places; looking through it takes no branch that depends on where the block lies. A
-// block that finds its home bucket full goes to the next one, and every bucket it passed counts it, so that a search knows
-// where to stop and a block can leave without moving others.
+// block that finds its home bucket full goes to the next one, and every bucket it passed counts it (in one of four counters,
+// by a bit of its hash), so that a search knows where to stop and a block can leave without moving others. A counter that
+// reached 3 stays there; a shard with many such is rebuilt.
 //
 //   word a   bits 0..47   address, 0 = empty        word b   bits 0..43   number of the allocating event
 //            bits 48..63  size, bits 0..15                   bits 44..61  size, bits 16..33
-//                                                            bits 62..63  a quarter of the bucket's count of passers-by
+//                                                            bits 62..63  one of the bucket's counters
 //
 // What does not fit (sizes from 16 GiB - 1, event numbers from 2^44, addresses beyond 48 bits) is kept in a side map.
 #pragma once
@@ -41,14 +42,14 @@ public:
 
   // Makes a block live. False, and nothing changes, when there is one at this address already. Address 0 is never live:
   // the caller must not pass it.
-  bool insert(std::uint64_t address, LiveBlock block) {
+  [[gnu::always_inline]] bool insert(std::uint64_t address, LiveBlock block) {
     if (!fits(address, block)) [[unlikely]]
       return insert_in_side(address, block);
     return insert_place(address, block);
   }
 
   // Ends a block's life; false when there is none at this address.
-  bool take(std::uint64_t address, LiveBlock& block) {
+  [[gnu::always_inline]] bool take(std::uint64_t address, LiveBlock& block) {
     if (address >> 48 != 0) [[unlikely]]
       return take_from_side(address, block);
     const std::uint64_t hash = hash_of(address);
@@ -94,6 +95,7 @@ private:
     std::uint32_t blocks = 0;
     std::uint32_t grow_at = 0; // blocks
     std::uint32_t shrink_below = 0;
+    std::uint32_t stuck = 0; // counters that reached 3
   };
 
   static constexpr unsigned kShardBits = 6;
@@ -127,9 +129,9 @@ private:
     const auto is_at = [&](unsigned place) { return static_cast<unsigned>((bucket.a[place] ^ address) << 16 == 0); };
     return is_at(0) | is_at(1) << 1 | is_at(2) << 2 | is_at(3) << 3; // written out: the loop is not unrolled at -O2
   }
-  static bool was_passed(const Bucket& bucket) {
-    return ((bucket.b[0] | bucket.b[1] | bucket.b[2] | bucket.b[3]) & kPassedMask) != 0;
-  }
+  // Which counter a block uses: bits of the hash that say nothing about its home.
+  static unsigned counter_of(std::uint64_t hash) { return static_cast<unsigned>(hash >> 24) & 3; }
+  static bool was_passed(const Bucket& bucket, unsigned counter) { return bucket.b[counter] >> 62 != 0; }
 
   static bool fits(std::uint64_t address, const LiveBlock& block) {
     return (address >> 48 | block.allocated_at >> kEventBits) == 0 && block.size < kSideSize;
@@ -146,25 +148,25 @@ private:
     bucket.b[place] = (bucket.b[place] & kPassedMask) | block.allocated_at | (block.size >> 16) << kEventBits;
   }
 
-  bool insert_place(std::uint64_t address, const LiveBlock& block) {
+  [[gnu::always_inline]] bool insert_place(std::uint64_t address, const LiveBlock& block) {
     const std::uint64_t hash = hash_of(address);
     Shard& shard = shards_[shard_of(hash)];
     Bucket& bucket = shard.buckets[home(hash, shard.count)];
     if (matches(bucket, address) != 0) [[unlikely]]
       return false;
     const unsigned empty = matches(bucket, 0);
-    if (empty == 0 || was_passed(bucket)) [[unlikely]] {
+    if (empty == 0 || was_passed(bucket, counter_of(hash))) [[unlikely]] {
       if (!insert_afar(shard, &bucket, address, block)) return false;
     } else {
       fill(bucket, static_cast<unsigned>(std::countr_zero(empty)), address, block);
     }
     ++size_;
     if (++shard.blocks >= shard.grow_at) [[unlikely]]
-      resize(shard, shard.count + shard.count / 4);
+      grow(shard);
     return true;
   }
 
-  void take_place(Shard& shard, Bucket& bucket, unsigned place, std::uint64_t address, LiveBlock& block) {
+  [[gnu::always_inline]] void take_place(Shard& shard, Bucket& bucket, unsigned place, std::uint64_t address, LiveBlock& block) {
     if (in_side(bucket, place)) [[unlikely]]
       take_from_side(address, block);
     else
@@ -176,13 +178,12 @@ private:
       shrink(shard);
   }
 
-  static unsigned passed(const Bucket& bucket);
-  static void set_passed(Bucket& bucket, unsigned count);
-  static void place_from(const Shard& shard, Bucket* bucket, std::uint64_t a, std::uint64_t b);
-  static bool insert_afar(const Shard& shard, Bucket* home, std::uint64_t address, const LiveBlock& block);
+  static void place_from(Shard& shard, Bucket* bucket, std::uint64_t a, std::uint64_t b, unsigned counter);
+  static bool insert_afar(Shard& shard, Bucket* home, std::uint64_t address, LiveBlock block);
   bool take_from_afar(Shard& shard, Bucket* home, std::uint64_t address, LiveBlock& block);
   bool insert_in_side(std::uint64_t address, LiveBlock block);
   bool take_from_side(std::uint64_t address, LiveBlock& block);
+  static void grow(Shard& shard);
   static void shrink(Shard& shard);
   static void resize(Shard& shard, std::uint32_t count);
 

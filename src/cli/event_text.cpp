@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "cli/json_text.h"
-
 namespace heaptape::cli {
 namespace {
 
@@ -111,11 +109,13 @@ void append_event(fmt::memory_buffer& out, const Event& event, const ColumnWidth
 }
 
 void append_stack(fmt::memory_buffer& out, const Event& event, FrameNames& names) {
-  names.each_frame(event.stack, [&](StackId node, std::uint64_t) {
+  const std::uint64_t cut = names.each_frame(event.stack, [&](StackId node, std::uint64_t) {
     put(out, "        ");
     put(out, names.text(node, event.time_us));
     out.push_back('\n');
   });
+  if (cut == wire::kMarkCut) put(out, "        (the way out of this frame is unknown)\n");
+  if (cut == wire::kMarkTooDeep) put(out, "        (frames further out not recorded, see --max-depth)\n");
 }
 
 void append_event_json(fmt::memory_buffer& out, const Event& event, std::uint32_t tid, FrameNames* names) {
@@ -129,19 +129,15 @@ void append_event_json(fmt::memory_buffer& out, const Event& event, std::uint32_
   fmt::format_to(to, FMT_COMPILE(R"(,"stack":{})"), event.stack.value);
   if (names != nullptr) {
     put(out, R"(,"frames":[)");
-    std::string_view comma = "";
-    names->each_frame(event.stack, [&](StackId, std::uint64_t pc) {
-      const FramePlace place = names->find(pc, event.time_us);
-      fmt::format_to(to, FMT_COMPILE(R"({}{{"pc":"{:#x}")"), comma, pc);
-      if (place.module != nullptr) {
-        put(out, R"(,"module":)");
-        append_json_string(out, base_name(place.module->path));
-        fmt::format_to(to, FMT_COMPILE(R"(,"offset":"{:#x}")"), place.offset);
-      }
-      out.push_back('}');
-      comma = ",";
+    bool first = true;
+    const std::uint64_t cut = names->each_frame(event.stack, [&](StackId node, std::uint64_t) {
+      if (!first) out.push_back(',');
+      first = false;
+      put(out, names->json(node, event.time_us));
     });
     out.push_back(']');
+    if (cut == wire::kMarkCut) put(out, R"(,"cut":"unknown")");
+    if (cut == wire::kMarkTooDeep) put(out, R"(,"cut":"depth")");
   }
   put(out, "}\n");
 }

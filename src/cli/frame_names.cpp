@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "cli/json_text.h"
+#include "cli/quantities.h"
+
 namespace heaptape::cli {
 namespace {
 
@@ -63,25 +66,43 @@ bool FrameNames::has_one_module_at_most(std::uint64_t pc) const {
   return modules <= 1;
 }
 
-std::string_view FrameNames::text(StackId node, std::uint64_t time_us) {
+template <class Write>
+std::string_view FrameNames::remembered(Cache& cache, StackId node, std::uint64_t time_us, Write write) {
   if (node.value >= stacks_.size()) return "?";
-  if (cached_.empty()) cached_.resize(stacks_.size(), 0);
-  if (const std::uint64_t entry = cached_[node.value]; entry != 0) {
-    return std::string_view(texts_).substr(entry >> 16, entry & kMaxCachedLength);
+  if (cache.places.empty()) cache.places.resize(stacks_.size(), 0);
+  if (const std::uint64_t place = cache.places[node.value]; place != 0) {
+    return std::string_view(cache.texts).substr(place >> 16, place & kMaxCachedLength);
   }
   const std::uint64_t pc = stacks_[node.value].pc;
-  const FramePlace place = find(pc, time_us);
-  uncached_.clear();
-  fmt::format_to(std::back_inserter(uncached_), "{:#014x}  ", pc);
-  if (place.module == nullptr)
-    uncached_ += '?';
-  else
-    fmt::format_to(std::back_inserter(uncached_), "{}+{:#x}", base_name(place.module->path), place.offset);
-  if (uncached_.size() <= kMaxCachedLength && has_one_module_at_most(pc)) {
-    cached_[node.value] = std::uint64_t{texts_.size()} << 16 | uncached_.size();
-    texts_ += uncached_;
+  latest_.clear();
+  write(pc, find(pc, time_us));
+  if (latest_.size() <= kMaxCachedLength && has_one_module_at_most(pc)) {
+    cache.places[node.value] = std::uint64_t{cache.texts.size()} << 16 | latest_.size();
+    cache.texts += latest_;
   }
-  return uncached_;
+  return latest_;
+}
+
+std::string_view FrameNames::text(StackId node, std::uint64_t time_us) {
+  return remembered(text_cache_, node, time_us, [&](std::uint64_t pc, const FramePlace& place) {
+    const auto out = std::back_inserter(latest_);
+    fmt::format_to(out, "{:#014x}  ", pc);
+    if (place.module == nullptr)
+      latest_ += '?';
+    else
+      fmt::format_to(out, "{}+{:#x}", printable(base_name(place.module->path)), place.offset);
+  });
+}
+
+std::string_view FrameNames::json(StackId node, std::uint64_t time_us) {
+  return remembered(json_cache_, node, time_us, [&](std::uint64_t pc, const FramePlace& place) {
+    const auto out = std::back_inserter(latest_);
+    fmt::format_to(out, R"({{"pc":"{:#x}")", pc);
+    if (place.module != nullptr) {
+      fmt::format_to(out, R"(,"module":{},"offset":"{:#x}")", json_string(base_name(place.module->path)), place.offset);
+    }
+    latest_ += '}';
+  });
 }
 
 } // namespace heaptape::cli

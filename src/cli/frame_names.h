@@ -8,6 +8,7 @@
 
 #include "base/ids.h"
 #include "tape/contents.h"
+#include "wire/layout.h"
 
 namespace heaptape::cli {
 
@@ -25,19 +26,28 @@ public:
   // `pc` is a return address. When modules took turns at that address, the one seen last at `time_us` is meant.
   FramePlace find(std::uint64_t pc, std::uint64_t time_us) const;
 
-  // "0x7f3c1f48a1f3  libc.so.6+0x8a1f3" for one node of a stack, "?" instead of the module when none is known. Valid
-  // until the next call.
+  // "0x7f3c1f48a1f3  libc.so.6+0x8a1f3" for one node of a stack, "?" instead of the module when none is known. Valid until the
+  // next call, as below.
   std::string_view text(StackId node, std::uint64_t time_us);
+  // {"pc":"0x7f3c1f48a1f3","module":"libc.so.6","offset":"0x8a1f3"}; without a module only the first.
+  std::string_view json(StackId node, std::uint64_t time_us);
 
-  // Calls visit(node id, pc) for every frame of a stack, innermost first. Ids that are not on the tape end it.
+  // Calls visit(node id, pc) for every frame of a stack, innermost first. Ids that are not on the tape end it. Returns why
+  // outer frames are missing, wire::kMarkCut or wire::kMarkTooDeep; 0 when none are.
   template <class Visit>
-  void each_frame(StackId stack, Visit visit) const {
+  std::uint64_t each_frame(StackId stack, Visit visit) const {
+    std::uint64_t cut = 0;
     while (stack.value != 0 && stack.value < stacks_.size()) {
       const StackNode& node = stacks_[stack.value];
-      visit(stack, node.pc);
-      if (node.parent.value >= stack.value) return; // never on a good tape
+      if (node.pc >= wire::kFirstAddress) {
+        visit(stack, node.pc);
+      } else if (node.pc == wire::kMarkCut || node.pc == wire::kMarkTooDeep) {
+        cut = node.pc;
+      }
+      if (node.parent.value >= stack.value) break; // never on a good tape
       stack = node.parent;
     }
+    return cut;
   }
 
 private:
@@ -47,13 +57,20 @@ private:
     const Module* module;
   };
 
+  // Texts of frames that mean the same at any time.
+  struct Cache {
+    std::string texts;
+    std::vector<std::uint64_t> places; // by node: offset in texts << 16 | length; 0: not yet
+  };
+
   bool has_one_module_at_most(std::uint64_t pc) const;
+  template <class Write>
+  std::string_view remembered(Cache& cache, StackId node, std::uint64_t time_us, Write write);
 
   const std::vector<StackNode>& stacks_;
   std::vector<Range> ranges_; // by start
-  std::string texts_;
-  std::vector<std::uint64_t> cached_; // by node: place in texts_ << 16 | length; 0: not yet
-  std::string uncached_;
+  Cache text_cache_, json_cache_;
+  std::string latest_;
 };
 
 // The last part of a path; "?" for an empty one.

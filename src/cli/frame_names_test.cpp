@@ -46,8 +46,7 @@ TEST(FrameNames, ModulesThatTookTurnsAreToldByTime) {
   FrameNames names(modules, stacks);
   EXPECT_EQ(names.text(StackId(1), 150), "0x000000002800  first.so+0x1800");
   EXPECT_EQ(names.text(StackId(1), 250), "0x000000002800  second.so+0x800");
-  EXPECT_EQ(names.text(StackId(1), 50), "0x000000002800  first.so+0x1800")
-      << "noticed a moment after it was loaded";
+  EXPECT_EQ(names.text(StackId(1), 50), "0x000000002800  first.so+0x1800") << "noticed a moment after it was loaded";
 }
 
 TEST(FrameNames, LargeModuleInFrontOfSmallOnesIsFound) {
@@ -58,17 +57,27 @@ TEST(FrameNames, LargeModuleInFrontOfSmallOnesIsFound) {
 }
 
 TEST(FrameNames, FramesComeInnermostFirstAndAForgedParentEndsThem) {
-  const std::vector<StackNode> stacks{{}, {StackId(0), 10}, {StackId(1), 20}, {StackId(3), 30}};
+  const std::vector<StackNode> stacks{{}, {StackId(0), 10000}, {StackId(1), 20000}, {StackId(3), 30000}};
   const std::vector<Module> modules;
   FrameNames names(modules, stacks);
   std::vector<std::uint64_t> pcs;
   names.each_frame(StackId(2), [&](StackId, std::uint64_t pc) { pcs.push_back(pc); });
-  EXPECT_EQ(pcs, (std::vector<std::uint64_t>{20, 10}));
+  EXPECT_EQ(pcs, (std::vector<std::uint64_t>{20000, 10000}));
   pcs.clear();
   names.each_frame(StackId(3), [&](StackId, std::uint64_t pc) { pcs.push_back(pc); });
-  EXPECT_EQ(pcs, (std::vector<std::uint64_t>{30}));
+  EXPECT_EQ(pcs, (std::vector<std::uint64_t>{30000}));
   names.each_frame(StackId(99), [&](StackId, std::uint64_t pc) { pcs.push_back(pc); });
   EXPECT_EQ(pcs.size(), 1u);
+}
+
+TEST(FrameNames, AMarkAtTheRootIsNoFrameAndSaysWhyTheStackEnds) {
+  const std::vector<StackNode> stacks{{}, {StackId(0), wire::kMarkTooDeep}, {StackId(1), 0x401000}, {StackId(0), 0x402000}};
+  const std::vector<Module> modules;
+  FrameNames names(modules, stacks);
+  std::size_t frames = 0;
+  EXPECT_EQ(names.each_frame(StackId(2), [&](StackId, std::uint64_t) { ++frames; }), wire::kMarkTooDeep);
+  EXPECT_EQ(frames, 1u);
+  EXPECT_EQ(names.each_frame(StackId(3), [](StackId, std::uint64_t) {}), 0u);
 }
 
 } // namespace

@@ -55,7 +55,7 @@ private:
 
   std::string meta(const char* name) const {
     const auto entry = tape_.meta().find(name);
-    return entry != tape_.meta().end() ? entry->second : std::string();
+    return entry != tape_.meta().end() ? printable(entry->second) : std::string();
   }
 
   void run() {
@@ -117,7 +117,7 @@ private:
   void threads() {
     out_.print("\nThreads\n");
     for (const Thread& thread : listed(tape_.threads())) {
-      out_.print("  T{:<5} tid {:<8} {:<16} from {} s{}\n", thread.id.value, thread.tid, thread.name,
+      out_.print("  T{:<5} tid {:<8} {:<16} from {} s{}\n", thread.id.value, thread.tid, printable(thread.name),
                  seconds_text(thread.first_seen_us),
                  thread.ended_us != 0 ? " to " + seconds_text(thread.ended_us) + " s" : "");
     }
@@ -129,7 +129,7 @@ private:
     for (const Module& module : listed(tape_.modules())) {
       const std::string id(module.build_id.begin(), module.build_id.end());
       out_.print("  {:#014x}-{:#014x}  {:<40}  {}\n", module.start, module.end,
-                 id.empty() ? "no build-id" : hex_text(id), module.path);
+                 id.empty() ? "no build-id" : hex_text(id), printable(module.path));
     }
     say_rest(tape_.modules().size());
   }

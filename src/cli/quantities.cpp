@@ -89,6 +89,18 @@ std::string local_time_text(std::uint64_t realtime_ns) {
   return text;
 }
 
+std::string printable(std::string_view text) {
+  std::string shown;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f)
+      fmt::format_to(std::back_inserter(shown), "\\x{:02x}", byte);
+    else
+      shown += c;
+  }
+  return shown;
+}
+
 std::string hex_text(std::string_view bytes) {
   std::string text;
   for (const char byte : bytes) fmt::format_to(std::back_inserter(text), "{:02x}", static_cast<unsigned char>(byte));

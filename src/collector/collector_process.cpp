@@ -1,5 +1,7 @@
 #include "collector/collector_process.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -129,6 +131,22 @@ int CollectorProcess::wait() {
   return waited == pid_ && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
+namespace {
+
+// The recorder gives its collector no pipe as stderr, which would be held open for whoever waits for its end. For the one
+// line about a recording that failed, the program's own is borrowed, if it still runs. False: we have one already, or none
+// could be had.
+bool borrow_stderr(pid_t program) {
+  struct stat ours {};
+  struct stat null {};
+  if (::fstat(STDERR_FILENO, &ours) != 0 || ::stat("/dev/null", &null) != 0 || ours.st_rdev != null.st_rdev) return false;
+  const std::string path = "/proc/" + std::to_string(program) + "/fd/2";
+  const UniqueFd theirs(::open(path.c_str(), O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
+  return theirs && ::dup2(theirs.get(), STDERR_FILENO) == STDERR_FILENO;
+}
+
+} // namespace
+
 int collect_for(int socket_fd, const CollectorOptions& options) {
   UniqueFd socket(socket_fd);
   wire::Hello hello{};
@@ -151,7 +169,8 @@ int collect_for(int socket_fd, const CollectorOptions& options) {
   if (!send_reply(socket.get(), reply, collector.memory_fd())) return 1;
   socket.reset();
   const CollectorResult result = collector.run(UniqueFd());
-  print_result(result, options.quiet);
+  const bool borrowed = !result.problem.empty() && borrow_stderr(program);
+  print_result(result, options.quiet || borrowed);
   return exit_status(result);
 }
 

@@ -10,6 +10,7 @@
 //    goes in front. (The processor may read the clock for a release before the pointer to release has arrived.)
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -36,17 +37,13 @@ public:
 
   void consume(std::span<RingItem> items) override {
     constexpr std::size_t kAhead = 12; // far enough for a miss to memory, near enough to stay in the first cache
-    rest_end_ = items.data() + items.size();
-    const std::size_t prefetched = items.size() > kAhead ? items.size() - kAhead : 0;
-    std::size_t i = 0;
-    for (; i < prefetched; ++i) {
-      model_.prefetch(items[i + kAhead].address());
-      rest_ = &items[i] + 1;
-      take_in(items[i]);
-    }
-    for (; i < items.size(); ++i) {
-      rest_ = &items[i] + 1;
-      take_in(items[i]);
+    RingItem* const end = items.data() + items.size();
+    const RingItem* const last = end - 1;
+    rest_end_ = end;
+    for (RingItem* item = items.data(); item != end; ++item) {
+      model_.prefetch(std::min<const RingItem*>(item + kAhead, last)->address());
+      rest_ = item + 1;
+      take_in(*item);
     }
     rest_ = rest_end_ = nullptr;
   }
@@ -73,6 +70,7 @@ private:
   void take_in(const RingItem& item);
   void take_in_release(const RingItem& item);
   void take_in_other(const RingItem& item);
+  std::uint64_t release_unknown(Event& event, const RingItem& item);
   void begin(const RingItem& item);
   Begun end(const RingItem& item, EventKind begin_kind);
   void finish_realloc(const RingItem& item);
@@ -110,7 +108,7 @@ private:
 };
 
 template <class Sink>
-inline Event EventBuilder<Sink>::event_of(const RingItem& item, std::uint64_t size) {
+[[gnu::always_inline]] inline Event EventBuilder<Sink>::event_of(const RingItem& item, std::uint64_t size) {
   Event event;
   event.time_us = clock_.to_us(item.time());
   event.address = item.address();
@@ -129,11 +127,13 @@ inline void EventBuilder<Sink>::emit(Event& event, std::uint32_t slot, std::uint
 }
 
 template <class Sink>
-inline void EventBuilder<Sink>::take_in(const RingItem& item) {
+[[gnu::always_inline]] inline void EventBuilder<Sink>::take_in(const RingItem& item) {
   const EventKind kind = item.kind();
   if (is_allocation(kind) && item.address() != 0) {
     Event event = event_of(item, item.size());
-    emit(event, item.slot, item.time());
+    event.number = ++count_;
+    model_.allocate(event, [&](Event& made) { make_room(made, item.slot, item.time()); });
+    sink_.add(event, 0);
   } else if (is_release(kind) && item.address() != 0) {
     take_in_release(item);
   } else {
@@ -142,21 +142,25 @@ inline void EventBuilder<Sink>::take_in(const RingItem& item) {
 }
 
 template <class Sink>
-inline void EventBuilder<Sink>::take_in_release(const RingItem& item) {
+[[gnu::always_inline]] inline void EventBuilder<Sink>::take_in_release(const RingItem& item) {
   Event event = event_of(item, 0);
   event.number = count_ + 1;
   std::uint64_t allocated_at = 0;
-  if (!model_.try_release(event, allocated_at)) [[unlikely]] {
-    look_for_maker(item);
-    event.number = count_ + 1;
-    allocated_at = model_.apply(event);
-  }
+  if (!model_.try_release(event, allocated_at)) [[unlikely]]
+    allocated_at = release_unknown(event, item);
   ++count_;
   sink_.add(event, allocated_at);
 }
 
 template <class Sink>
-void EventBuilder<Sink>::take_in_other(const RingItem& item) {
+[[gnu::noinline]] std::uint64_t EventBuilder<Sink>::release_unknown(Event& event, const RingItem& item) {
+  look_for_maker(item);
+  event.number = count_ + 1;
+  return model_.apply(event);
+}
+
+template <class Sink>
+[[gnu::noinline]] void EventBuilder<Sink>::take_in_other(const RingItem& item) {
   switch (item.kind()) {
   case EventKind::None: break; // moved elsewhere by a repair, or a hook that was given up
   case EventKind::ThreadStart:
@@ -250,7 +254,7 @@ void EventBuilder<Sink>::put_in_front(Event release, Event& of) {
 }
 
 template <class Sink>
-void EventBuilder<Sink>::make_room(Event& event, std::uint32_t slot, std::uint64_t time) {
+[[gnu::noinline]] void EventBuilder<Sink>::make_room(Event& event, std::uint32_t slot, std::uint64_t time) {
   const std::uint64_t address = event.address;
   const std::uint64_t until = time + clock_.ticks_of_us(windows_.late_release_us);
   Event release;
@@ -287,7 +291,7 @@ void EventBuilder<Sink>::make_room(Event& event, std::uint32_t slot, std::uint64
 
 // Takes an item in ahead of its turn, as if it had happened at `time`.
 template <class Sink>
-void EventBuilder<Sink>::take_in_early(RingItem& item, std::uint64_t time) {
+[[gnu::noinline]] void EventBuilder<Sink>::take_in_early(RingItem& item, std::uint64_t time) {
   RingItem copy = item;
   copy.word0 = time << 8 | (item.word0 & wire::kKindMask);
   item.erase();

@@ -70,7 +70,7 @@ Result<std::uint64_t> parse_size(const std::string& text) {
 }
 
 Result<std::uint32_t> parse_depth(const std::string& text) {
-  constexpr std::uint32_t kDeepest = wire::kDefaultMaxDepth; // what the recorder has room for
+  constexpr std::uint32_t kDeepest = wire::kDeepestStack; // what the recorder has room for
   std::uint32_t depth = 0;
   const auto [rest, status] = std::from_chars(text.data(), text.data() + text.size(), depth);
   if (status != std::errc{} || rest != text.data() + text.size() || depth < 1 || depth > kDeepest) {

@@ -49,12 +49,12 @@ std::size_t SlotReader::read(std::size_t limit, ThreadList& threads) {
     const std::size_t stretch = std::min<std::size_t>({limit - count, capacity_ - offset, 512});
     const std::uint64_t phase = phase_at(position_);
     queue_.reserve(stretch);
+    const wire::Record* record = ring_ + offset;
     std::size_t done = 0;
-    for (; done < stretch; ++done) {
-      const wire::Record& record = ring_[offset + done];
-      const std::uint64_t word0 = record.word0.load(std::memory_order_acquire); // pairs with the recorder's publishing
+    for (; done < stretch; ++done, ++record) {
+      const std::uint64_t word0 = record->word0.load(std::memory_order_acquire); // pairs with the recorder's publishing
       if ((word0 & wire::kPhaseBit) != phase) break;
-      take_in(word0, record, threads);
+      take_in(word0, *record, threads);
     }
     position_ += done;
     count += done;

@@ -4,6 +4,8 @@
 
 #include <cstdio>
 
+#include "wire/loss_name.h"
+
 namespace heaptape {
 
 namespace {
@@ -36,12 +38,21 @@ std::string bytes_text(std::uint64_t bytes) {
   return decimal(amount, amount < 10 ? 2 : 1) + " " + kUnits[unit];
 }
 
+// "0 lost", "12 lost (ring full)"; stacks that miss their outer frames are events with less detail, not lost ones.
 std::string losses_text(const Summary& summary) {
-  if (summary.losses.empty()) return "0 lost";
-  std::string text;
+  std::uint64_t lost = 0;
+  std::uint64_t stacks = 0;
+  std::string reasons;
   for (const auto& [name, count] : summary.losses) {
-    text += (text.empty() ? "losses: " : ", ") + grouped(count) + " " + name;
+    if (name == wire::loss_name(wire::Loss::StackCut) || name == wire::loss_name(wire::Loss::StackTooDeep)) {
+      stacks += count;
+    } else {
+      lost += count;
+      reasons += (reasons.empty() ? " (" : ", ") + name;
+    }
   }
+  std::string text = grouped(lost) + " lost" + (reasons.empty() ? "" : reasons + ")");
+  if (stacks != 0) text += ", " + grouped(stacks) + (stacks == 1 ? " stack cut short" : " stacks cut short");
   return text;
 }
 

@@ -19,13 +19,15 @@ class TapeSink {
 public:
   // max_bytes 0: no limit. All must outlive the sink.
   TapeSink(TapeWriter& writer, StackFolder& stacks, std::uint64_t max_bytes)
-      : writer_(writer), stacks_(stacks), max_bytes_(max_bytes) {}
+      : writer_(writer), stacks_(stacks), max_bytes_(max_bytes) {
+    choose_block_size();
+  }
 
   void add(const Event& event, std::uint64_t allocated_at) {
     if (error_) [[unlikely]]
       return;
     encoder_.add(event, allocated_at);
-    if (++in_block_ == EventEncoder::kMaxEvents) flush();
+    if (++in_block_ == block_events_) flush();
   }
 
   // Whose totals go with the events; for totals_written().
@@ -55,12 +57,14 @@ public:
 
 private:
   void note(const Result<>& result);
+  void choose_block_size();
 
   TapeWriter& writer_;
   StackFolder& stacks_;
   EventEncoder encoder_;
   std::uint64_t max_bytes_;
   std::size_t in_block_ = 0;
+  std::size_t block_events_ = EventEncoder::kMaxEvents;
   std::uint64_t events_written_ = 0;
   const HeapTotals* totals_ = nullptr;
   HeapTotals totals_written_;

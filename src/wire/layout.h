@@ -233,9 +233,10 @@ inline constexpr std::uint32_t kCollectorDone = 2;
 inline constexpr std::uint32_t kCollectorDied = 0x4000'0000; // FUTEX_OWNER_DIED
 
 inline constexpr std::uint32_t kDefaultRingRecords = 32768; // a power of two; 768 KiB
-inline constexpr std::uint64_t kScratchBytes = std::uint64_t{256} << 10;
+inline constexpr std::uint64_t kScratchBytes = std::uint64_t{1} << 20;
 inline constexpr std::uint32_t kDefaultSlotCount = 1024;
 inline constexpr std::uint32_t kDefaultMaxDepth = 1024;
+inline constexpr std::uint32_t kDeepestStack = 4096; // the largest max_depth
 
 constexpr std::uint64_t round_to_page(std::uint64_t bytes) { return (bytes + kPage - 1) & ~std::uint64_t{kPage - 1}; }
 

@@ -97,7 +97,7 @@ def record_onto_a_small_disk(test, form):
     """400,000 blocks on each of two threads, and room for a small part of their events."""
     as_root()
     folder = test.new_tapes_folder()
-    mounted = subprocess.run([installed("mount"), "-t", "tmpfs", "-o", "size=256k", "none", str(folder)], check=False)
+    mounted = subprocess.run([installed("mount"), "-t", "tmpfs", "-o", "size=64k", "none", str(folder)], check=False)
     if mounted.returncode != 0:
         raise Skip("cannot mount a small file system")
     try:

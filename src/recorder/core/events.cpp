@@ -74,7 +74,7 @@ ThreadState* arrive(const Frame& site) noexcept {
     thread->entry_slot = site.slot;
     thread->slot->tid.store(thread->tid, std::memory_order_relaxed);
     t_thread = thread;
-    put(*thread, EventKind::ThreadStart, thread_pointer(), thread->tid, 0);
+    (void)put(*thread, EventKind::ThreadStart, thread_pointer(), thread->tid, 0);
     thread->slot->busy.store(0, std::memory_order_release);
     t_arrival = Arrival::Arranging;
     if (g_thread_arrived != nullptr) g_thread_arrived();
@@ -91,23 +91,22 @@ bool was_abandoned(ThreadState& thread, const Frame& site) noexcept {
 
 } // namespace
 
-void record_unusual(EventKind kind, std::uint64_t address, std::uint64_t size, const Frame& site, bool with_stack) noexcept {
+bool record_unusual(EventKind kind, std::uint64_t address, std::uint64_t size, const Frame& site, bool with_stack) noexcept {
   ThreadState* thread = t_thread;
   if (thread == &g_suppressed) {
-    if (!is_mapping(kind) || t_behind_suppressed == nullptr) return;
+    if (!is_mapping(kind) || t_behind_suppressed == nullptr) return false;
     t_thread = t_behind_suppressed;
-    record(kind, address, size, site, with_stack);
+    const bool recorded = record(kind, address, size, site, with_stack);
     t_thread = thread;
-    return;
+    return recorded;
   }
   if (thread == nullptr) {
     thread = arrive(site);
     if (thread == nullptr) {
       if (t_arrival == Arrival::No) count_loss(wire::Loss::NoThreadSlot);
-      return;
+      return false;
     }
-    record(kind, address, size, site, with_stack);
-    return;
+    return record(kind, address, size, site, with_stack);
   }
   if (was_abandoned(*thread, site)) {
     count_loss(wire::Loss::AbandonedHook);
@@ -115,14 +114,13 @@ void record_unusual(EventKind kind, std::uint64_t address, std::uint64_t size, c
     thread->slow_captures = 0;
     thread->cache.count = 0;
     thread->slot->busy.store(0, std::memory_order_release);
-    record(kind, address, size, site, with_stack);
-    return;
+    return record(kind, address, size, site, with_stack);
   }
   // A signal handler that interrupted a hook: the interrupted capture owns the cache, so unwind without it. The slot stays
   // busy on behalf of the hook below.
   const std::uint32_t stack = with_stack ? capture_slowly(*thread, site) : 0;
   if (with_stack) check_stack(site, stack);
-  put(*thread, kind, address, size, stack);
+  return put(*thread, kind, address, size, stack);
 }
 
 Suppressed::Suppressed() noexcept : thread_(t_thread) {

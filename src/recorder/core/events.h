@@ -17,7 +17,7 @@ using ThreadArrived = void (*)() noexcept;
 extern constinit ThreadArrived g_thread_arrived;
 
 // The uncommon cases of record(): first event of a thread, a hook inside a hook.
-[[gnu::noinline]] void record_unusual(EventKind kind, std::uint64_t address, std::uint64_t size, const Frame& site,
+[[gnu::noinline]] bool record_unusual(EventKind kind, std::uint64_t address, std::uint64_t size, const Frame& site,
                                       bool with_stack) noexcept;
 
 #ifdef HEAPTAPE_CHECK_STACKS
@@ -27,21 +27,21 @@ void check_stack(const Frame& site, std::uint32_t stack) noexcept;
 inline void check_stack(const Frame&, std::uint32_t) noexcept {}
 #endif
 
-// Records one event. Leaves errno alone. The thread's clock is read inside, so call it before a real free and after a real
+// Records one event; false when it was lost, and counted. Leaves errno alone. The thread's clock is read inside, so call it before a real free and after a real
 // malloc: an address that changes hands between threads then always shows its release first.
-[[gnu::always_inline]] inline void record(EventKind kind, std::uint64_t address, std::uint64_t size, const Frame& site, bool with_stack) noexcept {
+[[gnu::always_inline]] inline bool record(EventKind kind, std::uint64_t address, std::uint64_t size, const Frame& site, bool with_stack) noexcept {
   ThreadState* thread = t_thread;
   if (thread == nullptr || thread->slot->busy.load(std::memory_order_relaxed) != 0) [[unlikely]] {
-    record_unusual(kind, address, size, site, with_stack);
-    return;
+    return record_unusual(kind, address, size, site, with_stack);
   }
   thread->slot->busy.store(1, std::memory_order_relaxed);
   thread->entry_slot = site.slot;
   compiler_barrier();
   const std::uint32_t stack = with_stack ? capture(*thread, site) : 0;
   if (with_stack) check_stack(site, stack);
-  put(*thread, kind, address, size, stack);
+  const bool recorded = put(*thread, kind, address, size, stack);
   thread->slot->busy.store(0, std::memory_order_release);
+  return recorded;
 }
 
 // While one of these lives, the calling thread's heap events are not recorded: an allocator behind ours that builds its

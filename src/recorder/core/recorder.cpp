@@ -50,6 +50,22 @@ bool start_recorder(std::uint8_t* memory, std::uint64_t main_stack_top, std::uin
   return true;
 }
 
+namespace {
+constinit std::atomic<std::uint64_t> g_frozen_ticks{0}; // 0: the clock runs
+}
+
+std::uint64_t ticks_without_tsc() noexcept {
+  if (g_frozen_ticks.load(std::memory_order_relaxed) != 0) return g_frozen_ticks.fetch_add(1, std::memory_order_relaxed);
+  return nanoseconds(CLOCK_MONOTONIC) - g_recorder.clock_base;
+}
+
+void freeze_clock() noexcept {
+  if (g_frozen_ticks.load(std::memory_order_relaxed) != 0) return;
+  const std::uint64_t now = g_recorder.clock_is_tsc ? read_tsc() - g_recorder.clock_base : ticks_without_tsc();
+  g_frozen_ticks.store(now, std::memory_order_relaxed);
+  g_recorder.clock_is_tsc = false;
+}
+
 void stop_recorder(wire::OffReason reason) noexcept {
   g_switch.on.store(0, std::memory_order_relaxed);
   if (g_recorder.header != nullptr) {

@@ -46,6 +46,13 @@ inline void count_loss(wire::Loss loss) noexcept {
 // switch is still off.
 [[nodiscard]] bool start_recorder(std::uint8_t* memory, std::uint64_t main_stack_top, std::uint64_t stack_reach) noexcept;
 
+// The clock where the TSC is none: CLOCK_MONOTONIC, or a mere counter after freeze_clock().
+[[nodiscard]] std::uint64_t ticks_without_tsc() noexcept;
+
+// The program is about to forbid the TSC to itself (strict seccomp does): from now on time stands still and only counts
+// events, so that their order is kept.
+void freeze_clock() noexcept;
+
 // Stops recording for good and leaves the reason for the collector.
 void stop_recorder(wire::OffReason reason) noexcept;
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <time.h>
 
 #include "recorder/core/machine.h"
 #include "recorder/core/recorder.h"
@@ -13,10 +12,7 @@ namespace heaptape::recorder {
 // Ticks since the recording began: TSC where it is invariant, else nanoseconds.
 inline std::uint64_t ticks_now() noexcept {
   if (g_recorder.clock_is_tsc) [[likely]] return read_tsc() - g_recorder.clock_base;
-  timespec now{};
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec) -
-         g_recorder.clock_base;
+  return ticks_without_tsc();
 }
 
 // Called when the ring may be full: wakes the collector, waits for it or not as configured. False: no room, drop it.
@@ -25,9 +21,10 @@ inline std::uint64_t ticks_now() noexcept {
 // Writes every reserved record that was never finished as "nothing", so that the collector gets past it.
 void fill_holes(ThreadState& thread) noexcept;
 
-inline void put(ThreadState& thread, EventKind kind, std::uint64_t address, std::uint64_t size, std::uint32_t stack) noexcept {
+// False: dropped, and counted.
+inline bool put(ThreadState& thread, EventKind kind, std::uint64_t address, std::uint64_t size, std::uint32_t stack) noexcept {
   if (thread.slot->reserved.load(std::memory_order_relaxed) >= thread.limit) [[unlikely]] {
-    if (!make_room(thread)) return;
+    if (!make_room(thread)) return false;
   }
   const std::uint64_t position = take_one(reinterpret_cast<std::uint64_t*>(&thread.slot->reserved));
   wire::Record& record = thread.ring[position & thread.ring_mask];
@@ -35,6 +32,7 @@ inline void put(ThreadState& thread, EventKind kind, std::uint64_t address, std:
   record.word1.store((address & wire::kAddressMask) | (size >> 32) << 48, std::memory_order_relaxed);
   record.word2.store((size & 0xffff'ffffu) | std::uint64_t{stack} << 32, std::memory_order_relaxed);
   record.word0.store(ticks_now() << 8 | phase | static_cast<std::uint8_t>(kind), std::memory_order_release);
+  return true;
 }
 
 } // namespace heaptape::recorder

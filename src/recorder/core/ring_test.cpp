@@ -18,7 +18,7 @@ protected:
     g_switch.on.store(1);
   }
   void event(std::uint64_t address, std::uint64_t size = 8) {
-    record(EventKind::Malloc, address, size, {0x401000, reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)), 0}, false);
+    (void)record(EventKind::Malloc, address, size, {0x401000, reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)), 0}, false);
   }
 };
 
@@ -128,7 +128,7 @@ TEST_F(RingTest, SuppressedEventsAreNotRecordedButMappingsAre) {
   {
     const Suppressed suppressed;
     event(0x2000);
-    record(EventKind::MmapAnonymous, 0x10000, 4096, {0x401000, 0, 0}, false);
+    (void)record(EventKind::MmapAnonymous, 0x10000, 4096, {0x401000, 0, 0}, false);
   }
   event(0x3000);
   EXPECT_EQ(memory.kind_at(0, 2), EventKind::MmapAnonymous);

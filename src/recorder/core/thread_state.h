@@ -12,7 +12,7 @@
 
 namespace heaptape::recorder {
 
-inline constexpr std::size_t kMostFrames = 1024;
+inline constexpr std::size_t kMostFrames = wire::kDeepestStack;
 
 // Stack words and what they held, in two arrays: compared two at a time.
 template <std::size_t N>

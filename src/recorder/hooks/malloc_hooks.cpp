@@ -13,21 +13,22 @@ namespace heaptape::recorder {
 namespace {
 
 [[gnu::always_inline]] inline void allocated(EventKind kind, void* block, std::size_t size, const Frame& site) noexcept {
-  if (block != nullptr && is_recording()) [[likely]] record(kind, as_address(block), size, site, true);
+  if (block != nullptr && is_recording()) [[likely]] (void)record(kind, as_address(block), size, site, true);
 }
 
 [[gnu::always_inline]] inline void releasing(EventKind kind, void* block, const Frame& site) noexcept {
-  if (block != nullptr && is_recording()) [[likely]] record(kind, as_address(block), 0, site, g_recorder.free_stacks);
+  if (block != nullptr && is_recording()) [[likely]] (void)record(kind, as_address(block), 0, site, g_recorder.free_stacks);
 }
 
 // A realloc that replaces a block is two records: the old block, stamped before the real call may hand it to another
 // thread, and the outcome after it.
-[[gnu::always_inline]] inline void replaced(EventKind kind, void* old_block, void* block, std::size_t size,
+[[gnu::always_inline]] inline void replaced(EventKind kind, bool begun, void* old_block, void* block, std::size_t size,
                                             const Frame& site) noexcept {
+  if (!begun) return; // the loss is counted already
   if (block != nullptr || size == 0) {
-    record(kind, as_address(block), size, site, true);
-  } else if (old_block != nullptr) {
-    record(EventKind::ReallocFailed, as_address(old_block), 0, site, false);
+    (void)record(kind, as_address(block), size, site, true);
+  } else {
+    (void)record(EventKind::ReallocFailed, as_address(old_block), 0, site, false);
   }
 }
 
@@ -77,9 +78,9 @@ HT_HOOK void* realloc(void* old_block, std::size_t size) {
     allocated(EventKind::Realloc, block, size, HT_CALL_SITE());
     return block;
   }
-  record(EventKind::ReallocBegin, as_address(old_block), 0, HT_CALL_SITE(), false);
+  const bool begun = record(EventKind::ReallocBegin, as_address(old_block), 0, HT_CALL_SITE(), false);
   void* block = g_real.realloc(old_block, size);
-  replaced(EventKind::Realloc, old_block, block, size, HT_CALL_SITE());
+  replaced(EventKind::Realloc, begun, old_block, block, size, HT_CALL_SITE());
   return block;
 }
 
@@ -95,9 +96,9 @@ HT_HOOK void* reallocarray(void* old_block, std::size_t count, std::size_t size)
     allocated(EventKind::ReallocArray, block, bytes, HT_CALL_SITE());
     return block;
   }
-  record(EventKind::ReallocBegin, as_address(old_block), 0, HT_CALL_SITE(), false);
+  const bool begun = record(EventKind::ReallocBegin, as_address(old_block), 0, HT_CALL_SITE(), false);
   void* block = g_real.realloc(old_block, bytes);
-  replaced(EventKind::ReallocArray, old_block, block, bytes, HT_CALL_SITE());
+  replaced(EventKind::ReallocArray, begun, old_block, block, bytes, HT_CALL_SITE());
   return block;
 }
 

@@ -8,6 +8,7 @@
 #include "recorder/core/events.h"
 #include "recorder/core/modules.h"
 #include "recorder/core/readable.h"
+#include "recorder/core/recorder.h"
 #include "recorder/hooks/hook.h"
 #include "recorder/hooks/real.h"
 
@@ -16,12 +17,14 @@ using namespace heaptape::recorder;
 
 namespace {
 
+constexpr int kSetSeccomp = 22, kSetTsc = 26, kSeccompCall = 317;
+
 [[gnu::always_inline]] inline void* map(void* at, std::size_t size, int protection, int flags, int fd, off_t offset,
                                         const Frame& site) {
   void* mapping = g_real.mmap(at, size, protection, flags, fd, offset);
   if (mapping == MAP_FAILED || !is_recording()) return mapping;
   if ((protection & PROT_EXEC) != 0) note_executable(as_address(mapping), size);
-  record((flags & MAP_ANONYMOUS) != 0 ? EventKind::MmapAnonymous : EventKind::MmapFile, as_address(mapping), size, site, true);
+  (void)record((flags & MAP_ANONYMOUS) != 0 ? EventKind::MmapAnonymous : EventKind::MmapFile, as_address(mapping), size, site, true);
   return mapping;
 }
 
@@ -38,7 +41,7 @@ HT_HOOK void* mmap64(void* at, std::size_t size, int protection, int flags, int 
 HT_HOOK int munmap(void* at, std::size_t size) {
   // Recorded first, as a free is; the kernel refuses only misaligned or empty ranges, and those are told apart here.
   const bool valid = (as_address(at) & 4095) == 0 && size != 0;
-  if (valid && is_recording()) record(EventKind::Munmap, as_address(at), size, HT_CALL_SITE(), true);
+  if (valid && is_recording()) (void)record(EventKind::Munmap, as_address(at), size, HT_CALL_SITE(), true);
   return g_real.munmap(at, size);
 }
 
@@ -48,14 +51,14 @@ HT_HOOK void* mremap(void* old_at, std::size_t old_size, std::size_t size, int f
   void* target = (flags & MREMAP_FIXED) != 0 ? va_arg(arguments, void*) : nullptr;
   va_end(arguments);
   if (g_real.mremap == nullptr) find_real_functions();
-  const bool recording = is_recording();
-  if (recording) record(EventKind::MremapBegin, as_address(old_at), old_size, HT_CALL_SITE(), false);
+  const bool begun =
+      is_recording() && record(EventKind::MremapBegin, as_address(old_at), old_size, HT_CALL_SITE(), false);
   void* mapping = g_real.mremap(old_at, old_size, size, flags, target);
-  if (recording) {
+  if (begun) {
     if (mapping == MAP_FAILED) {
-      record(EventKind::MremapFailed, as_address(old_at), 0, HT_CALL_SITE(), false);
+      (void)record(EventKind::MremapFailed, as_address(old_at), 0, HT_CALL_SITE(), false);
     } else {
-      record(EventKind::Mremap, as_address(mapping), size, HT_CALL_SITE(), true);
+      (void)record(EventKind::Mremap, as_address(mapping), size, HT_CALL_SITE(), true);
     }
   }
   return mapping;
@@ -77,7 +80,16 @@ HT_HOOK int dlclose(void* handle) {
 // prctl and syscall are only watched for the moment when the program puts a seccomp filter on itself. They take a variable
 // number of arguments and may return twice (vfork), so ours leave every register alone and jump on.
 extern "C" {
-[[gnu::used]] void heaptape_note_sandbox() { enter_sandbox(); }
+// With the arguments of prctl(PR_SET_SECCOMP or PR_SET_TSC, mode) or syscall(SYS_seccomp, operation).
+[[gnu::used]] void heaptape_note_sandbox(int what, long mode) {
+  constexpr long kStrictByPrctl = 1, kStrictBySeccomp = 0, kTscTraps = 2;
+  if (what != kSetTsc) enter_sandbox();
+  // Strict mode takes the TSC away as well.
+  if ((what == kSetSeccomp && mode == kStrictByPrctl) || (what == kSeccompCall && mode == kStrictBySeccomp) ||
+      (what == kSetTsc && mode == kTscTraps)) {
+    freeze_clock();
+  }
+}
 [[gnu::used]] void heaptape_find_real() { find_real_functions(); }
 }
 
@@ -87,10 +99,10 @@ extern "C" {
   "call " function "\n\t"                                                                                              \
   "addq $8, %rsp\n\tpopq %r9\n\tpopq %r8\n\tpopq %rcx\n\tpopq %rdx\n\tpopq %rsi\n\tpopq %rdi\n\t"
 
-// PR_SET_SECCOMP is 22, the system call seccomp is 317.
+// PR_SET_SECCOMP is 22, PR_SET_TSC is 26, the system call seccomp is 317.
 asm(".text\n\t.globl prctl\n\t.type prctl, @function\n"
     "prctl:\n\t"
-    "cmpl $22, %edi\n\tjne 1f\n\t" HT_CALL_AROUND("heaptape_note_sandbox") "1:\n\t"
+    "cmpl $22, %edi\n\tje 3f\n\tcmpl $26, %edi\n\tjne 1f\n3:\n\t" HT_CALL_AROUND("heaptape_note_sandbox") "1:\n\t"
     "movq heaptape_real_prctl(%rip), %rax\n\ttestq %rax, %rax\n\tjnz 2f\n\t" HT_CALL_AROUND("heaptape_find_real")
     "movq heaptape_real_prctl(%rip), %rax\n2:\n\tjmp *%rax\n\t.size prctl, .-prctl\n\t"
     ".globl syscall\n\t.type syscall, @function\n"

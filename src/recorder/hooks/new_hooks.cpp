@@ -77,18 +77,18 @@ bool name_begins(const char* path, const char* begin) noexcept {
       if (rounded >= size) block = g_real.aligned_alloc(alignment, rounded);
     }
     if (block == nullptr) [[unlikely]] return call_next_new(form, size, second, third);
-    if (is_recording()) [[likely]] record(kind, as_address(block), size, site, true);
+    if (is_recording()) [[likely]] (void)record(kind, as_address(block), size, site, true);
     return block;
   }
   void* block = call_next_new(form, size, second, third);
-  if (g_way == Way::Record && block != nullptr && is_recording()) record(kind, as_address(block), size, site, true);
+  if (g_way == Way::Record && block != nullptr && is_recording()) (void)record(kind, as_address(block), size, site, true);
   return block;
 }
 
 [[gnu::always_inline]] inline void drop(Form form, EventKind kind, void* block, std::size_t second, std::size_t third,
                                         const Frame& site) {
   if (g_way != Way::Forward && block != nullptr && is_recording()) [[likely]] {
-    record(kind, as_address(block), 0, site, g_recorder.free_stacks);
+    (void)record(kind, as_address(block), 0, site, g_recorder.free_stacks);
   }
   if (g_way == Way::Direct) [[likely]] {
     g_real.free(block);

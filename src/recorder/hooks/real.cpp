@@ -209,16 +209,31 @@ constinit void* heaptape_real_syscall = nullptr;
 
 void* find_next(const char* name) noexcept { return dlsym(RTLD_NEXT, name); }
 
-bool defined_before_ours(const char* name) noexcept {
+namespace {
+
+// Who defines the first `name` in the program's search order; null when that is us, or nobody.
+const link_map* owner_before_ours(const char* name) noexcept {
   Dl_info found;
-  Dl_info ours;
   void* symbol = nullptr;
   const void* address = dlsym(RTLD_DEFAULT, name);
-  if (address == nullptr || dladdr1(address, &found, &symbol, RTLD_DL_SYMENT) == 0) return false;
-  if (dladdr(&g_real, &ours) == 0 || found.dli_fbase == ours.dli_fbase) return false;
+  if (address == nullptr || dladdr1(address, &found, &symbol, RTLD_DL_SYMENT) == 0) return nullptr;
   // An executable that is not position independent answers with the address of its jump to ours, under a symbol that it
   // does not define.
-  return symbol != nullptr && static_cast<const ElfW(Sym)*>(symbol)->st_shndx != SHN_UNDEF;
+  if (symbol == nullptr || static_cast<const ElfW(Sym)*>(symbol)->st_shndx == SHN_UNDEF) return nullptr;
+  Dl_info ours;
+  if (dladdr(&g_real, &ours) == 0 || found.dli_fbase == ours.dli_fbase) return nullptr;
+  void* owner = nullptr;
+  if (dladdr1(address, &found, &owner, RTLD_DL_LINKMAP) == 0) return nullptr;
+  return static_cast<const link_map*>(owner);
+}
+
+} // namespace
+
+bool defined_before_ours(const char* name) noexcept { return owner_before_ours(name) != nullptr; }
+
+bool defined_by_program(const char* name) noexcept {
+  const link_map* owner = owner_before_ours(name);
+  return owner != nullptr && owner->l_prev == nullptr; // the executable is the first of all objects
 }
 
 void find_real_functions() noexcept {

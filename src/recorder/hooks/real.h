@@ -37,8 +37,10 @@ extern constinit void* heaptape_real_syscall;
 // Looks all of them up, once. Safe to call again.
 void find_real_functions() noexcept;
 
-// Whether the program's search order finds a definition of `name`, which we define too, before ours.
+// Whether the program's search order finds a definition of `name`, which we define too, before ours; and whether that is
+// the executable's. A library in front of us is taken for a wrapper that calls the next one, which is us.
 [[nodiscard]] bool defined_before_ours(const char* name) noexcept;
+[[nodiscard]] bool defined_by_program(const char* name) noexcept;
 
 // The next definition of `name` after ours, null if there is none.
 void* find_next(const char* name) noexcept;

@@ -40,10 +40,10 @@ constinit bool g_has_exit_key = false;
 
 void say(const char* text) noexcept { (void)system_call(SYS_write, 2, as_long(text), static_cast<long>(std::strlen(text))); }
 
-void say_off(const char* sentence) noexcept {
-  char line[512];
+void say_off(const char* sentence, const char* more = "", const char* end = "") noexcept {
+  char line[kPathBytes + 256];
   std::size_t size = 0;
-  for (const char* part : {"heaptape: ", sentence, "; the program runs unrecorded\n"}) {
+  for (const char* part : {"heaptape: ", sentence, more, end, "; the program runs unrecorded\n"}) {
     const std::size_t length = std::strlen(part);
     if (size + length >= sizeof line) break;
     std::memcpy(line + size, part, length + 1);
@@ -68,7 +68,7 @@ const char* own_path() noexcept {
 bool find_collector(char** environment) noexcept {
   if (const char* given = find_variable(environment, "HEAPTAPE_COLLECTOR"); given != nullptr && std::strlen(given) < kPathBytes) {
     std::memcpy(g_collector_path, given, std::strlen(given) + 1);
-    return true;
+    return system_call(SYS_access, as_long(g_collector_path), X_OK) == 0;
   }
   const char* library = own_path();
   const char* slash = std::strrchr(library, '/');
@@ -88,7 +88,7 @@ const char* reason_to_stay_off() noexcept {
   for (const char* name : {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init", "__lsan_init_common"}) {
     if (dlsym(RTLD_DEFAULT, name) != nullptr) reason = "a sanitizer is built into this program, which replaces malloc itself";
   }
-  if (reason == nullptr && defined_before_ours("malloc")) {
+  if (reason == nullptr && defined_by_program("malloc")) {
     reason = "an allocator is linked into this program, so its allocations do not pass by here (link it dynamically)";
   }
   (void)dlerror(); // the program must not find our failed look-ups there
@@ -178,7 +178,7 @@ void start() noexcept {
         g_collector_environment = copy_for_collector(environment);
         if (need_collector) attach_new(g_collector_path, g_collector_environment, attached);
       } else if (need_collector) {
-        say_off("heaptape is not beside libheaptape.so; set HEAPTAPE_COLLECTOR to its path");
+        say_off("there is no heaptape at ", g_collector_path, "; set HEAPTAPE_COLLECTOR to its path");
       }
     }
     if (attached.say_so) say_off(attached.message);
