@@ -128,16 +128,17 @@ void append_event_json(fmt::memory_buffer& out, const Event& event, std::uint32_
   if (event.old_released) put(out, R"(,"old_released":true)");
   fmt::format_to(to, FMT_COMPILE(R"(,"stack":{})"), event.stack.value);
   if (names != nullptr) {
+    const std::uint64_t cut = names->each_frame(event.stack, [](StackId, std::uint64_t) {});
+    if (cut == wire::kMarkCut) put(out, R"(,"cut":"unknown")");
+    if (cut == wire::kMarkTooDeep) put(out, R"(,"cut":"depth")");
     put(out, R"(,"frames":[)");
     bool first = true;
-    const std::uint64_t cut = names->each_frame(event.stack, [&](StackId node, std::uint64_t) {
+    names->each_frame(event.stack, [&](StackId node, std::uint64_t) {
       if (!first) out.push_back(',');
       first = false;
       put(out, names->json(node, event.time_us));
     });
     out.push_back(']');
-    if (cut == wire::kMarkCut) put(out, R"(,"cut":"unknown")");
-    if (cut == wire::kMarkTooDeep) put(out, R"(,"cut":"depth")");
   }
   put(out, "}\n");
 }

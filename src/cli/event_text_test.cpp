@@ -73,17 +73,18 @@ TEST(EventText, TimesKeepTheirZeros) {
 TEST(EventText, StackIsOneIndentedLinePerFrame) {
   std::vector<Module> modules(1);
   modules[0].path = "/bin/app";
-  modules[0].start = 0;
-  modules[0].end = 0x1000;
-  const std::vector<StackNode> stacks{{}, {StackId(0), 0x10}, {StackId(1), 0x20}};
+  modules[0].load_bias = 0x10000;
+  modules[0].start = 0x10000;
+  modules[0].end = 0x11000;
+  const std::vector<StackNode> stacks{{}, {StackId(0), 0x10010}, {StackId(1), 0x10020}};
   FrameNames names(modules, stacks);
   fmt::memory_buffer out;
   append_stack(out, malloc_event(), names);
-  EXPECT_EQ(fmt::to_string(out), "        0x000000000020  app+0x20\n        0x000000000010  app+0x10\n");
+  EXPECT_EQ(fmt::to_string(out), "        0x000000010020  app+0x20\n        0x000000010010  app+0x10\n");
   EXPECT_EQ(json(malloc_event(), &names),
             R"({"event":42,"time_us":1000250,"thread":3,"tid":1234,"kind":"malloc","address":"0x55d0c8a012a0",)"
-            R"("size":72704,"stack":2,"frames":[{"pc":"0x20","module":"app","offset":"0x20"},)"
-            R"({"pc":"0x10","module":"app","offset":"0x10"}]})"
+            R"("size":72704,"stack":2,"frames":[{"pc":"0x10020","module":"app","offset":"0x20"},)"
+            R"({"pc":"0x10010","module":"app","offset":"0x10"}]})"
             "\n");
 }
 

@@ -102,6 +102,14 @@ T as_libc_result(long result) noexcept {
 void* early_mmap(void* at, std::size_t size, int protection, int flags, int fd, off_t offset) {
   return as_libc_result<void*>(system_call(SYS_mmap, as_long(static_cast<char*>(at)), static_cast<long>(size), protection, flags, fd, offset));
 }
+int early_vasprintf(char** text, const char* format, va_list arguments) {
+  find_real_functions();
+  return g_real.vasprintf(text, format, arguments);
+}
+int early_vasprintf_chk(char** text, int flag, const char* format, va_list arguments) {
+  find_real_functions();
+  return g_real.vasprintf_chk(text, flag, format, arguments);
+}
 int early_munmap(void* at, std::size_t size) {
   return as_libc_result<int>(system_call(SYS_munmap, as_long(static_cast<char*>(at)), static_cast<long>(size)));
 }
@@ -200,6 +208,8 @@ constinit RealFunctions g_real{
     .mremap = nullptr,
     .mprotect = early_mprotect,
     .dlclose = nullptr,
+    .vasprintf = early_vasprintf,
+    .vasprintf_chk = early_vasprintf_chk,
 };
 
 extern "C" {
@@ -255,6 +265,8 @@ void find_real_functions() noexcept {
   look_up(found.mremap, "mremap");
   look_up(found.mprotect, "mprotect");
   look_up(found.dlclose, "dlclose");
+  look_up(found.vasprintf, "vasprintf");
+  look_up(found.vasprintf_chk, "__vasprintf_chk");
   look_up(heaptape_real_prctl, "prctl");
   look_up(heaptape_real_syscall, "syscall");
   t_looking = false;

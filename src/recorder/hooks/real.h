@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdarg>
 #include <cstddef>
 
 namespace heaptape::recorder {
@@ -23,6 +24,8 @@ struct RealFunctions {
   void* (*mremap)(void*, std::size_t, std::size_t, int, ...);
   int (*mprotect)(void*, std::size_t, int);
   int (*dlclose)(void*);
+  int (*vasprintf)(char**, const char*, va_list);
+  int (*vasprintf_chk)(char**, int, const char*, va_list);
 };
 
 // Before they have been looked up, the entries lead to functions that look them up.
