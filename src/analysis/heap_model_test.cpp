@@ -21,9 +21,7 @@ public:
   std::uint64_t make(std::uint64_t address, std::uint64_t size, EventKind kind = EventKind::Malloc) {
     return step(event_of(kind, address, size));
   }
-  std::uint64_t end(std::uint64_t address, EventKind kind = EventKind::Free) {
-    return step(event_of(kind, address));
-  }
+  std::uint64_t end(std::uint64_t address, EventKind kind = EventKind::Free) { return step(event_of(kind, address)); }
   std::uint64_t move(std::uint64_t old_address, std::uint64_t address, std::uint64_t size, bool old_released = false) {
     Event event = event_of(EventKind::Realloc, address, size);
     event.old_address = old_address;

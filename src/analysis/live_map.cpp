@@ -12,7 +12,7 @@ namespace heaptape {
 
 namespace {
 
-constexpr std::uint32_t kFewest = 8; // buckets of a shard
+constexpr std::uint32_t kFewest = 8;                   // buckets of a shard
 constexpr std::uint64_t kOne = std::uint64_t{1} << 62; // in a bucket's counter
 // Of four places 2.8 are taken when a shard grows, and 2.24 right after: 28.6 bytes per block.
 constexpr std::uint32_t full_at(std::uint32_t buckets) { return buckets * 14 / 5; }
@@ -90,7 +90,7 @@ bool LiveMap::insert_afar(Shard& shard, Bucket* home, std::uint64_t address, Liv
   }
   const std::uint64_t b = block.allocated_at | (block.size >> 16) << kEventBits;
   place_from(shard, home, address | block.size << 48, b, counter);
-  if (shard.stuck > shard.count / 16 + 8) shard.grow_at = 0; // the caller resizes
+  if (shard.stuck > shard.count / 8 + kFewest) shard.grow_at = 0; // the caller rebuilds
   return true;
 }
 

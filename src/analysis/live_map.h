@@ -107,9 +107,7 @@ private:
   static constexpr std::uint64_t kSideSize = (std::uint64_t{1} << kSizeBits) - 1; // "see the side map"
 
   // The fold brings the page number's upper bits down to where a multiplication spreads them.
-  static std::uint64_t hash_of(std::uint64_t address) {
-    return (address ^ (address >> 21)) * 0x9e37'79b9'7f4a'7c15u;
-  }
+  static std::uint64_t hash_of(std::uint64_t address) { return (address ^ (address >> 21)) * 0x9e37'79b9'7f4a'7c15u; }
   static std::size_t shard_of(std::uint64_t hash) { return hash >> (64 - kShardBits); }
   // Monotone in the hash, so that growing a shard goes over old and new memory in order.
   static std::size_t home(std::uint64_t hash, std::uint32_t count) {
@@ -166,7 +164,8 @@ private:
     return true;
   }
 
-  [[gnu::always_inline]] void take_place(Shard& shard, Bucket& bucket, unsigned place, std::uint64_t address, LiveBlock& block) {
+  [[gnu::always_inline]] void take_place(Shard& shard, Bucket& bucket, unsigned place, std::uint64_t address,
+                                         LiveBlock& block) {
     if (in_side(bucket, place)) [[unlikely]]
       take_from_side(address, block);
     else

@@ -22,7 +22,8 @@ inline constexpr std::size_t kReplayFaults = 3;
 struct ReplayFinding {
   ReplayFault fault = ReplayFault::Overlap;
   std::uint64_t event = 0; // the event that is impossible
-  std::uint64_t other = 0; // Overlap, InteriorRelease: the event that made the block in the way; DoubleRelease: the first one
+  std::uint64_t other =
+      0; // Overlap, InteriorRelease: the event that made the block in the way; DoubleRelease: the first one
   std::uint64_t address = 0;
   std::uint64_t size = 0; // of the block made; 0 for releases
 

@@ -20,9 +20,7 @@ Event event_of(EventKind kind, std::uint64_t address, std::uint64_t size = 0, st
 
 class Checked {
 public:
-  Checked& make(std::uint64_t address, std::uint64_t size) {
-    return step(event_of(EventKind::Malloc, address, size));
-  }
+  Checked& make(std::uint64_t address, std::uint64_t size) { return step(event_of(EventKind::Malloc, address, size)); }
   Checked& end(std::uint64_t address) { return step(event_of(EventKind::Free, address)); }
   Checked& move(std::uint64_t old_address, std::uint64_t address, std::uint64_t size, bool old_released = false) {
     Event event = event_of(EventKind::Realloc, address, size);
@@ -66,8 +64,8 @@ TEST(ReplayCheck, PartialOverlapsAreFoundFromBothSides) {
   Checked tape;
   tape.make(0x1100, 0x100).make(0x1080, 0x81); // reaches one byte into it
   tape.make(0x3100, 0x100).make(0x31ff, 0x10); // begins in its last byte
-  EXPECT_EQ(tape.check.findings(), (Findings{{ReplayFault::Overlap, 2, 1, 0x1080, 0x81},
-                                             {ReplayFault::Overlap, 4, 3, 0x31ff, 0x10}}));
+  EXPECT_EQ(tape.check.findings(),
+            (Findings{{ReplayFault::Overlap, 2, 1, 0x1080, 0x81}, {ReplayFault::Overlap, 4, 3, 0x31ff, 0x10}}));
 }
 
 TEST(ReplayCheck, NeighboursThatTouchDoNotOverlap) {
@@ -78,7 +76,7 @@ TEST(ReplayCheck, NeighboursThatTouchDoNotOverlap) {
 
 TEST(ReplayCheck, BlocksAcrossPagesAndLongBlocksOverlapToo) {
   Checked tape;
-  tape.make(0x1ff0, 0x20).make(0x2000, 8);          // the first reaches over the page's edge
+  tape.make(0x1ff0, 0x20).make(0x2000, 8);            // the first reaches over the page's edge
   tape.make(0x10'0000, 0x10'0000).make(0x18'0000, 8); // inside a long block
   tape.make(0x48'0000, 8).make(0x40'0000, 0x10'0000); // a long block over a short one
   tape.make(0x90'0000, 0x10'0000).make(0x98'0000, 0x10'0000);
@@ -176,7 +174,8 @@ TEST(ReplayCheck, AgreesWithAByteMapOverRandomHistories) {
     if (random() % 2 == 0) {
       const std::uint64_t length = std::max<std::uint64_t>(size, 1);
       for (auto block = live.begin(); block != live.end();) {
-        const bool overlap = block->first < at + length && at < block->first + std::max<std::uint64_t>(block->second, 1);
+        const bool overlap =
+            block->first < at + length && at < block->first + std::max<std::uint64_t>(block->second, 1);
         overlaps += overlap ? 1 : 0;
         block = overlap ? live.erase(block) : std::next(block);
       }

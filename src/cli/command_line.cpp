@@ -31,13 +31,19 @@ void append_wrapped(std::string& out, std::string_view text, std::size_t column)
   out.append(text).append("\n");
 }
 
+// CLI11's sentences in ours. Those not expected here are shown as they are.
 std::string sentence_for(const CLI::ParseError& error) {
-  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
-    const std::string what = error.what();
-    const std::string first = what.substr(what.find(": ") == what.npos ? 0 : what.find(": ") + 2);
-    return (first.starts_with('-') ? "unknown option " : "cannot make sense of ") + first;
+  const std::string what = error.what();
+  const std::size_t colon = what.find(": ");
+  if (colon == what.npos) return what;
+  switch (static_cast<CLI::ExitCodes>(error.get_exit_code())) {
+  case CLI::ExitCodes::ExtrasError: {
+    const std::string extra = what.substr(colon + 2);
+    return (extra.starts_with('-') ? "unknown option " : "one argument too many: ") + extra;
   }
-  return error.what();
+  case CLI::ExitCodes::ArgumentMismatch: return what.substr(0, colon) + " needs a value";
+  default: return what;
+  }
 }
 
 } // namespace

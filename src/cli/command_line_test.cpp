@@ -33,15 +33,24 @@ Examples:
 )");
 }
 
-TEST(CommandLine, WrongOptionsEndTheCommandWithStatusTwo) {
+// What the user reads when these options are wrong.
+std::string complaint_about(std::vector<const char*> words) {
   bool flag = false;
+  std::string text;
   CLI::App app("", "try");
   app.add_flag("--all", flag);
-  const char* wrong[] = {"--nothing"};
+  app.add_option("-o,--output", text)->type_name("FILE");
+  app.add_option("TAPE", text);
   testing::internal::CaptureStderr();
-  EXPECT_EQ(parse(app, kHelp, wrong), kTrouble);
-  EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "heaptape: unknown option --nothing; 'heaptape try --help' lists the options\n");
+  EXPECT_EQ(parse(app, kHelp, words), kTrouble);
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(CommandLine, WrongOptionsAreNamedInOneLine) {
+  const std::string hint = "; 'heaptape try --help' lists the options\n";
+  EXPECT_EQ(complaint_about({"--nothing"}), "heaptape: unknown option --nothing" + hint);
+  EXPECT_EQ(complaint_about({"--output"}), "heaptape: --output needs a value" + hint);
+  EXPECT_EQ(complaint_about({"a", "b"}), "heaptape: one argument too many: b" + hint);
 }
 
 TEST(CommandLine, GoodOptionsLetTheCommandGoOn) {

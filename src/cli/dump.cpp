@@ -21,7 +21,7 @@ constexpr CommandHelp kHelp{
     .purpose =
         "Prints every event of a tape in order: its number, the time in seconds since the recording began, thread, "
         "kind, address and size, and below it the call stack, innermost frame first, as module+offset.",
-    .more = R"(POSITION is an event's number (1000) or a time (12.5s, 200ms, 300us); both ends are included.
+    .more = R"(POSITION is an event's number (1000) or a time (12.5s, 200ms, 300us). Both ends are included.
 
 Examples:
   heaptape dump --no-stacks app.tape | less

@@ -71,7 +71,8 @@ TEST(FrameNames, FramesComeInnermostFirstAndAForgedParentEndsThem) {
 }
 
 TEST(FrameNames, AMarkAtTheRootIsNoFrameAndSaysWhyTheStackEnds) {
-  const std::vector<StackNode> stacks{{}, {StackId(0), wire::kMarkTooDeep}, {StackId(1), 0x401000}, {StackId(0), 0x402000}};
+  const std::vector<StackNode> stacks{
+      {}, {StackId(0), wire::kMarkTooDeep}, {StackId(1), 0x401000}, {StackId(0), 0x402000}};
   const std::vector<Module> modules;
   FrameNames names(modules, stacks);
   std::size_t frames = 0;

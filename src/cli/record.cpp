@@ -27,12 +27,14 @@ constexpr CommandHelp kHelp{
   heaptape record -o 'runs/%n-%t.tape' --max-tape 4G -- python3 job.py
   heaptape record --follow make
 
-Ends with the program's own status, 128+N when signal N killed it, 127 when it was not found, 126 when
-it could not be executed, and 2 when the recording could not begin; then the program was not run.
+Ends with the program's own status, 128+N when signal N killed it, 127 when it was not
+found, 126 when it could not be executed, and 2 when the recording could not begin; then
+the program was not run.
 
-The options can be given in the environment, too (HEAPTAPE_OUTPUT, HEAPTAPE_FORCE=1, HEAPTAPE_QUIET=1,
-HEAPTAPE_FOLLOW=1, HEAPTAPE_FREE_STACKS=0, HEAPTAPE_MAX_DEPTH, HEAPTAPE_MAX_TAPE, HEAPTAPE_ON_FULL), and
-so to a program that is started without heaptape: LD_PRELOAD=/path/to/libheaptape.so PROGRAM.
+The options can come from the environment, too: HEAPTAPE_OUTPUT, HEAPTAPE_FORCE=1,
+HEAPTAPE_QUIET=1, HEAPTAPE_FOLLOW=1, HEAPTAPE_FREE_STACKS=0, HEAPTAPE_MAX_DEPTH,
+HEAPTAPE_MAX_TAPE, HEAPTAPE_ON_FULL. So a program can be recorded that is started without
+heaptape: LD_PRELOAD=/path/to/libheaptape.so PROGRAM.
 )"};
 
 struct RecordRequest {
@@ -150,7 +152,8 @@ int record(Arguments arguments) {
   app.add_flag("-q,--quiet", collector.quiet, "print no summary at the end");
   app.add_flag("--follow", request.options.follow, "record the program's children too, each on a tape of its own");
   app.add_flag("--no-free-stacks", no_free_stacks, "record no call stacks for releases: quicker, smaller");
-  app.add_option("--max-depth", texts.max_depth, "frames to record of a call stack (default: 1024)")->type_name("N");
+  app.add_option("--max-depth", texts.max_depth, "frames to record of a call stack, at most 4096 (default: 1024)")
+      ->type_name("N");
   app.add_option("--max-tape", texts.max_tape,
                  "stop recording when the tape has this size (500M, 2G); the program goes on")
       ->type_name("SIZE");

@@ -99,7 +99,7 @@ std::string ending_text(const Summary& summary, bool finished) {
     return fmt::format("killed by signal {}{}", summary.ending_detail, note);
   }
   case Ending::Replaced: return "became another program by exec, which is not on this tape" + note;
-  case Ending::CollectorStopped: return "after the tape" + note;
+  case Ending::CollectorStopped: return "not seen, for the recording stopped before" + note;
   case Ending::Unknown: break;
   }
   return "unknown" + note;

@@ -21,8 +21,8 @@ constexpr CommandHelp kHelp{
     .purpose =
         "Checks that every block of a tape has the right checksum and that its events could have happened: no block "
         "is made where one is live, nothing is released twice, and the totals on the tape are those of its events.",
-    .more = R"(Prints one line and ends with 0 when all is well. Lists the problems, those of events by the event's
-number, and ends with 1 otherwise; with 2 when the file is no tape.
+    .more = R"(Prints one line and ends with 0 when all is well. Otherwise lists the problems, by event
+where they are an event's, and ends with 1; with 2 when the file is no tape.
 
 Examples:
   heaptape verify app.tape

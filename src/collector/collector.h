@@ -21,7 +21,7 @@ namespace heaptape {
 struct CollectorResult {
   bool attached = false; // the program loaded the recorder
   Summary summary;
-  std::string tape;             // its path; empty: there is none
+  std::string tape; // its path; empty: there is none
   std::uint64_t tape_bytes = 0;
   std::string problem; // one sentence when something went wrong, else empty
 };

@@ -18,7 +18,7 @@ struct CollectorOptions {
   bool free_stacks = true;
   std::uint32_t max_depth = wire::kDefaultMaxDepth;
   wire::OnFull on_full = wire::OnFull::Wait;
-  bool quiet = false;       // no summary line; errors are still printed
+  bool quiet = false; // no summary line; errors are still printed
   // For the tape's META; each may be empty. Command and program are used when /proc has nothing to say any more.
   std::string options_text; // the options as given
   std::string command;      // arguments, each terminated by a NUL byte

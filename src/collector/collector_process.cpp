@@ -1,8 +1,8 @@
 #include "collector/collector_process.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -139,7 +139,8 @@ namespace {
 bool borrow_stderr(pid_t program) {
   struct stat ours {};
   struct stat null {};
-  if (::fstat(STDERR_FILENO, &ours) != 0 || ::stat("/dev/null", &null) != 0 || ours.st_rdev != null.st_rdev) return false;
+  if (::fstat(STDERR_FILENO, &ours) != 0 || ::stat("/dev/null", &null) != 0 || ours.st_rdev != null.st_rdev)
+    return false;
   const std::string path = "/proc/" + std::to_string(program) + "/fd/2";
   const UniqueFd theirs(::open(path.c_str(), O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
   return theirs && ::dup2(theirs.get(), STDERR_FILENO) == STDERR_FILENO;

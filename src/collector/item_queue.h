@@ -45,9 +45,9 @@ public:
   void push(const RingItem& item) {
     std::size_t at = tail_++;
     while (at > head_ && items_[at - 1].time() > item.time()) [[unlikely]] {
-      items_[at] = items_[at - 1];
-      --at;
-    }
+        items_[at] = items_[at - 1];
+        --at;
+      }
     items_[at] = item;
   }
 

@@ -32,7 +32,8 @@ EntryCopy copy_of(const wire::ModuleEntry& entry) {
 
 } // namespace
 
-std::vector<Module> ModuleFollower::take_new(std::uint64_t used, const std::string& executable, const TickClock& clock) {
+std::vector<Module> ModuleFollower::take_new(std::uint64_t used, const std::string& executable,
+                                             const TickClock& clock) {
   std::vector<Module> found;
   const std::uint64_t end = std::min(used, wire::kModuleLogBytes);
   while (!damaged_ && position_ + sizeof(wire::ModuleEntry) <= end) {

@@ -85,7 +85,8 @@ std::optional<ProcStat> parse_proc_stat(const std::string& text) {
   return stat;
 }
 
-ProcFiles::ProcFiles(pid_t pid) : pid_(pid), stat_(open_for_reading(path("stat"))), statm_(open_for_reading(path("statm"))) {}
+ProcFiles::ProcFiles(pid_t pid)
+    : pid_(pid), stat_(open_for_reading(path("stat"))), statm_(open_for_reading(path("statm"))) {}
 
 std::string ProcFiles::path(const char* file) const { return "/proc/" + std::to_string(pid_) + "/" + file; }
 

@@ -26,7 +26,8 @@ ClockReading program_clock(const wire::Header& header) {
 } // namespace
 
 Recording::Recording(const SharedMemory& memory, TapeWriter& writer, RecordingFacts facts)
-    : memory_(memory), facts_(std::move(facts)), proc_(facts_.pid), stacks_(memory.nodes(), memory.config().node_capacity), modules_(memory.module_log()),
+    : memory_(memory), facts_(std::move(facts)), proc_(facts_.pid),
+      stacks_(memory.nodes(), memory.config().node_capacity), modules_(memory.module_log()),
       sink_(writer, stacks_, facts_.max_tape_bytes), rings_(memory, threads_),
       builder_(clock_, stacks_, rings_, memory.config().slot_count, sink_), sample_every_ns_(kFirstSampleEvery) {
   const wire::Header& header = memory.header();

@@ -23,14 +23,14 @@ namespace heaptape {
 // Losses that show on this side, beside those of wire/loss_name.h.
 inline constexpr const char* kLossUnfinished = "unfinished record"; // the program died while writing it
 inline constexpr const char* kLossDamaged = "damaged record";       // makes no sense
-inline constexpr const char* kLossStuck = "stuck thread";           // rounds that went on without a thread inside a hook
-inline constexpr const char* kLossNotWritten = "not written";       // events that the tape did not take any more
+inline constexpr const char* kLossStuck = "stuck thread";     // rounds that went on without a thread inside a hook
+inline constexpr const char* kLossNotWritten = "not written"; // events that the tape did not take any more
 
 struct RecordingFacts {
-  pid_t pid = 0;                        // in our eyes
-  std::uint64_t tape_start_ns = 0;      // CLOCK_MONOTONIC at time 0 of the tape
-  Meta meta;                            // known beforehand; completed from /proc
-  std::uint64_t max_tape_bytes = 0;     // 0: no limit
+  pid_t pid = 0;                    // in our eyes
+  std::uint64_t tape_start_ns = 0;  // CLOCK_MONOTONIC at time 0 of the tape
+  Meta meta;                        // known beforehand; completed from /proc
+  std::uint64_t max_tape_bytes = 0; // 0: no limit
 };
 
 class Recording {

@@ -46,8 +46,7 @@ void RingSet::find_slots() {
     wire::ThreadSlot& slot = memory_.slot(index);
     if (state_of(slot) == wire::SlotState::Free) continue;
     if (readers_[index] == nullptr) {
-      readers_[index] =
-          std::make_unique<SlotReader>(index, slot, memory_.ring(index), memory_.config().ring_records);
+      readers_[index] = std::make_unique<SlotReader>(index, slot, memory_.ring(index), memory_.config().ring_records);
     }
     is_active_[index] = 1;
     active_.push_back(index);
@@ -101,7 +100,8 @@ std::uint64_t RingSet::read_one(SlotReader& reader, std::uint64_t now, Round& ro
 
 std::uint64_t RingSet::read_all(const TickClock& clock, Round& round) {
   std::uint64_t now = clock.now();
-  const bool barrier = memory_.header().membarrier_registered.load(std::memory_order_relaxed) != 0 && barrier_in_program();
+  const bool barrier =
+      memory_.header().membarrier_registered.load(std::memory_order_relaxed) != 0 && barrier_in_program();
   if (!barrier) now -= std::min(now, clock.ticks_of_us(options_.margin_us));
   find_slots();
   const bool stuck = is_stuck();
@@ -170,8 +170,7 @@ void RingSet::finish(ItemConsumer& consumer) {
     wire::ThreadSlot& slot = memory_.slot(index);
     if (is_active_[index] != 0 || slot.reserved.load(std::memory_order_acquire) == 0) continue;
     if (readers_[index] == nullptr) {
-      readers_[index] =
-          std::make_unique<SlotReader>(index, slot, memory_.ring(index), memory_.config().ring_records);
+      readers_[index] = std::make_unique<SlotReader>(index, slot, memory_.ring(index), memory_.config().ring_records);
     }
     is_active_[index] = 1;
     active_.push_back(index);

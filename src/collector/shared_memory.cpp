@@ -35,8 +35,9 @@ std::uint64_t random_key() {
 
 bool same_layout(const wire::Config& a, const wire::Config& b) {
   return a.slot_count == b.slot_count && a.ring_records == b.ring_records && a.ring_stride == b.ring_stride &&
-         a.table_count == b.table_count && a.node_capacity == b.node_capacity && a.slots == b.slots && a.modules == b.modules && a.tables == b.tables && a.nodes == b.nodes &&
-         a.rings == b.rings && a.total_bytes == b.total_bytes;
+         a.table_count == b.table_count && a.node_capacity == b.node_capacity && a.slots == b.slots &&
+         a.modules == b.modules && a.tables == b.tables && a.nodes == b.nodes && a.rings == b.rings &&
+         a.total_bytes == b.total_bytes;
 }
 
 // The program has the same limit on its address space as we have, and needs most of it for itself.
@@ -121,8 +122,8 @@ Result<SharedMemory> SharedMemory::map_existing(UniqueFd fd) {
   const wire::Config config = header->config;
   const bool fits = header->magic == wire::kMagic && header->version == wire::kVersion &&
                     header->header_bytes == sizeof(wire::Header) && config.total_bytes == bytes &&
-                    sane_counts(config.slot_count, config.ring_records) &&
-                    config.table_count >= 1 && config.table_count <= wire::kTableCount &&
+                    sane_counts(config.slot_count, config.ring_records) && config.table_count >= 1 &&
+                    config.table_count <= wire::kTableCount &&
                     same_layout(config, wire::make_config(config.slot_count, config.ring_records, config.table_count));
   if (!fits) {
     ::munmap(base, bytes);

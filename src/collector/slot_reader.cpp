@@ -60,7 +60,8 @@ std::size_t SlotReader::read(std::size_t limit, ThreadList& threads) {
     count += done;
     if (done < stretch) break;
   }
-  if (count != 0) slot_.taken.store(position_, std::memory_order_release); // the space may be written again from here on
+  if (count != 0)
+    slot_.taken.store(position_, std::memory_order_release); // the space may be written again from here on
   return count;
 }
 

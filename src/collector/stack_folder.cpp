@@ -16,7 +16,8 @@ constexpr std::size_t kLongestPath = std::size_t{1} << 16;
 StackFolder::StackFolder(const wire::StackNode* nodes, std::uint32_t capacity)
     : nodes_(nodes), capacity_(capacity), table_(1024), pcs_(1), parents_(1), marks_(1) {
   // Sparse: pages are touched only where the program has nodes, and the lookup stays one plain array read.
-  void* map = ::mmap(nullptr, capacity_ * sizeof(std::uint32_t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* map = ::mmap(nullptr, capacity_ * sizeof(std::uint32_t), PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   HT_CHECK(map != MAP_FAILED);
   tape_of_wire_ = static_cast<std::uint32_t*>(map);
 }

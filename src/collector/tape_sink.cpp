@@ -14,7 +14,8 @@ void TapeSink::choose_block_size() {
   constexpr std::uint64_t kBytesPerEvent = 16; // more than events take in practice
   constexpr std::uint64_t kSmallest = 1024;
   const std::uint64_t left = max_bytes_ - std::min(max_bytes_, writer_.bytes_written());
-  block_events_ = static_cast<std::size_t>(std::clamp<std::uint64_t>(left / kBytesPerEvent, kSmallest, EventEncoder::kMaxEvents));
+  block_events_ =
+      static_cast<std::size_t>(std::clamp<std::uint64_t>(left / kBytesPerEvent, kSmallest, EventEncoder::kMaxEvents));
 }
 
 void TapeSink::flush() {

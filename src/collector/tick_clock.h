@@ -30,7 +30,8 @@ public:
 
   // Never decreases from call to call, whatever the ticks.
   std::uint64_t to_us(std::uint64_t ticks) {
-    const auto us = static_cast<std::uint64_t>((static_cast<unsigned __int128>(ticks) * us_per_tick_) >> 64) + offset_us_;
+    const auto us =
+        static_cast<std::uint64_t>((static_cast<unsigned __int128>(ticks) * us_per_tick_) >> 64) + offset_us_;
     if (us > last_us_) last_us_ = us;
     return last_us_;
   }

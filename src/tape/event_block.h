@@ -1,16 +1,30 @@
-// The front of an EVENTS payload, which a reader may look at without reading the rest.
+// The front of an EVENTS payload, which a reader may look at without reading the rest, and the columns behind it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <span>
 
 #include "tape/format.h"
 
 namespace heaptape::format {
 
-inline constexpr std::size_t kEventColumns = 8;
+// In the order in which they stand in the block. docs/tape-format.md says what is in each.
+enum EventColumn : std::uint8_t {
+  Ops,       // one byte per event
+  Times,     // tokens for moments at which the clock moved
+  Threads,   // varint per change of thread
+  Sites,     // two bytes per site that is known but was not expected
+  NewSites,  // kind and stack of each new site
+  Sizes,     // varint per size that was not expected
+  Positions, // small codes: places in a list of freed blocks, origins of reallocated blocks
+  Strays,    // varint per reuse of a block from before this EVENTS block
+  Addresses, // of allocations that were not expected
+  Ages,      // of released blocks that were not expected
+  Releases,  // addresses of released blocks from before this EVENTS block
+  Others,    // whole events of odd kinds
+  kEventColumns,
+};
+
 inline constexpr std::uint32_t kMaxEventsPerBlock = std::uint32_t{1} << 18;
 
 //   offset  size
@@ -19,9 +33,9 @@ inline constexpr std::uint32_t kMaxEventsPerBlock = std::uint32_t{1} << 18;
 //       16     8  time of the last event
 //       24     4  count of events, 1 .. 2^18
 //       28     4  reserved, 0
-//       32    64  per column: 4 bytes stored size, 4 bytes raw size; equal when stored raw, else one zstd frame
-//       96     8  XXH3-64 of bytes 0..95
-//      104        the columns, one behind the other
+//       32    96  per column: 4 bytes stored size, 4 bytes raw size; equal when stored raw, else it is one zstd frame
+//      128     8  XXH3-64 of bytes 0..127
+//      136        the columns, one behind the other
 struct EventBlockHead {
   struct Column {
     std::uint32_t stored_bytes;
@@ -35,7 +49,7 @@ struct EventBlockHead {
   Column columns[kEventColumns];
   std::uint64_t checksum;
 };
-static_assert(sizeof(EventBlockHead) == 104);
+static_assert(sizeof(EventBlockHead) == 136);
 
 std::uint64_t event_block_head_checksum(const EventBlockHead& head);
 

@@ -1,149 +1,216 @@
-// What the encoder and the decoder of an EVENTS block both know at each event, and what they expect of the next. Both keep
-// the same state by seeing the same events, so an expectation that comes true costs a flag. Reset at every block.
+// What the encoder and the decoder of an EVENTS block both know at each event, and what they expect of the next one. Both
+// keep the same state by seeing the same events, so an expectation that comes true costs a few bits. Everything is forgotten
+// at the start of a block. All of this is part of the tape format; docs/tape-format.md says it in words.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <cstring>
 
-#include "tape/event.h"
+#include "tape/event_block.h"
+#include "tape/freed_list.h"
+#include "wire/event_kind.h"
 
-namespace heaptape {
+namespace heaptape::codec {
 
-// One byte per event:
-//   bits 0..2  kind code; 7: the kind is in column Kinds
-//   bit 3      another thread than the event before: column Threads
-//   bit 4      another stack than expected: column Stacks
-//   bits 5..7  by shape:
-//     allocation  bit 5: another size than expected (column Sizes); bits 6..7: AddressMode
-//     release     bits 5..6: BlockMode
-//     realloc     bits 5..6: BlockMode of the old block, or 3: all fields are in column Others; bit 7: it moved
-//     other       unused, all fields are in column Others
-namespace op {
-inline constexpr std::uint8_t kKindMask = 7, kKindElsewhere = 7, kThread = 8, kStack = 16, kSize = 32;
-inline constexpr unsigned kAddressShift = 6, kBlockShift = 5, kBlockMask = 3, kReallocOther = 3;
-inline constexpr std::uint8_t kMoved = 0x80;
-} // namespace op
+// One byte per event in column Ops:
+//   bits 0..2  Place of an allocation's or reallocation's address, or Origin of a released block
+//   bits 3..4  SizeCode, 0 for releases
+//   bits 5..6  SiteCode
+//   bit  7     another thread than the event before: column Threads
+inline constexpr unsigned kSizeShift = 3;
+inline constexpr unsigned kSiteShift = 5;
+inline constexpr unsigned kThreadBit = 0x80;
 
-enum class AddressMode : std::uint8_t { LastFreed = 0, Behind = 1, Written = 2 };
-enum class BlockMode : std::uint8_t { SameAge = 0, Age = 1, Written = 2 };
-
-inline constexpr std::array<EventKind, 7> kCommonKinds = {EventKind::Malloc,  EventKind::Free,   EventKind::New,
-                                                          EventKind::Delete,  EventKind::Calloc, EventKind::Realloc,
-                                                          EventKind::NewArray};
-
-enum class Column : std::uint8_t { Ops, Kinds, Threads, Times, Stacks, Sizes, Addresses, Blocks, Others, Count };
-inline constexpr std::size_t kColumns = static_cast<std::size_t>(Column::Count);
-
-class EventModel {
-public:
-  EventModel()
-      : next_stack_(std::size_t{1} << kContextBits), size_of_(kStackSlots), age_of_(kStackSlots),
-        freed_(kModels * kClasses) {}
-
-  void reset() {
-    std::fill(next_stack_.begin(), next_stack_.end(), 0u);
-    std::fill(size_of_.begin(), size_of_.end(), std::uint64_t{0});
-    std::fill(age_of_.begin(), age_of_.end(), 0u);
-    std::fill(freed_.begin(), freed_.end(), Freed{});
-    history_ = {};
-    allocations_.clear();
-    last_thread = 0;
-    last_us = 0;
-    newest_stack = 0;
-    last_address = 0;
-    last_freed = 0;
-    behind = 0;
-  }
-
-  // ------------------------------------------------------------------------------------------------------------- stacks
-  std::uint32_t& expected_stack(std::uint32_t thread) {
-    const History& past = history_[thread % kModels];
-    const std::uint64_t mixed = (past.last * 0x9e37'79b9'7f4a'7c15u) ^ (past.before * 0xd6e8'feb8'6659'fd93u);
-    return next_stack_[mixed >> (64 - kContextBits)];
-  }
-  void saw_stack(std::uint32_t thread, std::uint32_t stack, std::uint32_t& expected) {
-    expected = stack;
-    History& past = history_[thread % kModels];
-    past.before = past.last;
-    past.last = stack;
-    newest_stack = std::max(newest_stack, stack);
-  }
-
-  // -------------------------------------------------------------------------------------------------------------- sizes
-  std::uint64_t& expected_size(std::uint32_t stack) { return size_of_[stack % kStackSlots]; }
-
-  // ---------------------------------------------------------------------------------------------------------- addresses
-  // Allocators hand out last what was freed first, per thread and size.
-  std::uint64_t last_freed_of(std::uint32_t thread, std::uint64_t size) {
-    const Freed& freed = freed_of(thread, size);
-    return freed.count != 0 ? freed.addresses[(freed.count - 1) % kDepth] : 0;
-  }
-  void saw_allocation(std::uint32_t thread, std::uint64_t address, std::uint64_t size) {
-    Freed& freed = freed_of(thread, size);
-    if (freed.count != 0 && freed.addresses[(freed.count - 1) % kDepth] == address) --freed.count;
-    last_address = address;
-    behind = address + chunk_of(size);
-    allocations_.push_back({address, size});
-  }
-  // `ordinal` counts the block's allocations from 0; the block was made by that one.
-  void saw_release_of(std::uint32_t thread, std::size_t ordinal) {
-    const Allocation& block = allocations_[ordinal];
-    Freed& freed = freed_of(thread, block.size);
-    freed.addresses[freed.count % kDepth] = block.address;
-    if (++freed.count == 2 * kDepth) freed.count = kDepth; // keeps the place in the ring
-    last_freed = block.address;
-  }
-
-  std::uint32_t& expected_age(std::uint32_t stack) { return age_of_[stack % kStackSlots]; }
-  std::size_t allocation_count() const { return allocations_.size(); }
-  std::uint64_t address_of(std::size_t ordinal) const { return allocations_[ordinal].address; }
-
-  std::uint32_t last_thread = 0;
-  std::uint64_t last_us = 0;
-  std::uint32_t newest_stack = 0;
-  std::uint64_t last_address = 0; // of the last allocation
-  std::uint64_t last_freed = 0;
-  std::uint64_t behind = 0; // where a fresh block would follow the last one
-
-private:
-  static constexpr std::size_t kModels = 16; // threads are told apart modulo this
-  static constexpr std::size_t kClasses = 72;
-  static constexpr std::uint32_t kDepth = 8;
-  static constexpr unsigned kContextBits = 15;
-  static constexpr std::size_t kStackSlots = std::size_t{1} << 14;
-
-  struct History {
-    std::uint64_t last = 0;
-    std::uint64_t before = 0;
-  };
-  struct Freed {
-    std::uint32_t count = 0;
-    std::array<std::uint64_t, kDepth> addresses{};
-  };
-  struct Allocation {
-    std::uint64_t address;
-    std::uint64_t size;
-  };
-
-  // What glibc carves out for a request.
-  static std::uint64_t chunk_of(std::uint64_t size) {
-    return std::max<std::uint64_t>(32, (size + 23) & ~std::uint64_t{15});
-  }
-  Freed& freed_of(std::uint32_t thread, std::uint64_t size) {
-    const std::uint64_t chunk = chunk_of(size) / 16;
-    const std::size_t bin = chunk < 66 ? static_cast<std::size_t>(chunk) : 66 + static_cast<std::size_t>(chunk % 6);
-    return freed_[thread % kModels * kClasses + bin];
-  }
-
-  std::vector<std::uint32_t> next_stack_;
-  std::vector<std::uint64_t> size_of_;
-  std::vector<std::uint32_t> age_of_;
-  std::vector<Freed> freed_;
-  std::array<History, kModels> history_{};
-  std::vector<Allocation> allocations_;
+// The stack and kind of an event together are its site.
+enum class SiteCode : std::uint8_t {
+  AfterThree = 0, // what followed the thread's last three sites last time
+  AfterOne = 1,   // what followed its last site last time
+  Known = 2,      // column Sites
+  New = 3,        // column NewSites; kind 0 there: the whole event is in column Others
 };
 
-} // namespace heaptape
+enum class SizeCode : std::uint8_t {
+  Last = 0,   // as last time at this site
+  Before = 1, // as the last time it was different
+  Written = 2,
+};
+
+// Where a block was put.
+enum class Place : std::uint8_t {
+  Freed = 0,       // what the list of freed blocks of this size gives next
+  Behind = 1,      // behind the last block from fresh memory
+  BehindOther = 2, // behind the one before that
+  InList = 3,      // elsewhere in the list of freed blocks: column Positions
+  Stray = 4,       // released in this EVENTS block, but made before it: column Strays
+  Written = 5,     // column Addresses
+  Same = 6,        // a reallocation that did not move
+  Nowhere = 7,     // a reallocation that gave address 0
+};
+
+// Which block was released.
+enum class Origin : std::uint8_t {
+  Newest = 0,  // the newest live one of the site that made the last one released here
+  SameAge = 1, // made as many events ago as the last one released here
+  Age = 2,     // column Ages
+  Written = 3, // made before this EVENTS block: column Releases
+  None = 4,    // realloc(NULL)
+};
+
+enum class Shape : std::uint8_t { Other, Allocation, Release, Reallocation };
+
+constexpr std::array<Shape, 256> make_shapes() {
+  std::array<Shape, 256> shapes{};
+  for (unsigned i = 0; i < static_cast<unsigned>(EventKind::TapeKinds); ++i) {
+    const auto kind = static_cast<EventKind>(i);
+    if (is_allocation(kind)) shapes[i] = Shape::Allocation;
+    if (is_release(kind)) shapes[i] = Shape::Release;
+    if (is_reallocation(kind)) shapes[i] = Shape::Reallocation;
+  }
+  return shapes;
+}
+inline constexpr std::array<Shape, 256> kShapes = make_shapes();
+
+struct Site {
+  std::uint64_t key;         // site_key()
+  std::uint32_t last_size;   // remember_size()
+  std::uint32_t size_before; // the one before it that was different
+  std::uint32_t newest;      // 1 + index of the newest block made here, maybe released since; 0: none
+  std::uint32_t age;         // of the block released here last, in events
+  std::uint16_t made_by;     // site of that block
+};
+static_assert(sizeof(Site) == 32);
+
+// The block made by the event with the same index.
+struct Made {
+  std::uint64_t address;
+  std::uint32_t older; // 1 + index of the block made before it at the same site
+  std::uint16_t site;
+  std::uint16_t size_class; // 0: released, or the event made none
+};
+
+struct ThreadContext {
+  std::uint64_t history;      // the hashes of the last three sites, 21 bits each, the last one lowest
+  std::uint64_t behind;       // end of the last block from fresh memory
+  std::uint64_t behind_other; // the same, when another place was used last
+};
+
+inline constexpr std::uint64_t kMix = 0x9e37'79b9'7f4a'7c15;
+inline constexpr unsigned kContextBits = 14;
+inline constexpr std::uint32_t kLastSite = 0xffff; // shared by all sites that come when the numbers are used up
+inline constexpr std::uint32_t kThreadSlots = 256;
+inline constexpr std::uint32_t kListStep = 131; // lists of one thread; the next thread's overlap those beyond
+inline constexpr std::uint32_t kListSlots = 2048;
+inline constexpr std::uint32_t kSizeClasses = 131;
+inline constexpr std::uint32_t kStrays = 4096;
+
+constexpr std::uint64_t site_key(std::uint32_t stack, EventKind kind) {
+  return stack | static_cast<std::uint64_t>(kind) << 32;
+}
+
+// What glibc's malloc takes for a request.
+constexpr std::uint64_t chunk_bytes(std::uint64_t size) {
+  return std::max<std::uint64_t>((size + 23) & ~std::uint64_t{15}, 32);
+}
+
+// 2..66: the chunk in units of 16 bytes. 67..130: larger ones, by a hash of it.
+constexpr std::uint16_t size_class_of(std::uint64_t size) {
+  const std::uint64_t units = chunk_bytes(size) >> 4;
+  return static_cast<std::uint16_t>(units <= 66 ? units : 67 + ((units * kMix) >> 58));
+}
+
+constexpr std::uint32_t remember_size(std::uint64_t size) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(size, 0xffff'ffff));
+}
+
+// About 7 MB, of which blocks of the usual size touch one. Has no initial state: call reset() first.
+struct EventModel {
+  std::uint32_t site_count; // site 0 is none
+  std::uint32_t last_new_stack;
+  std::uint64_t last_release; // last address in column Releases
+  std::uint32_t stray_count;
+  std::uint32_t thread;
+  ThreadContext* context; // of that thread
+  FreedList* lists;       // of that thread, by size class
+
+  std::uint16_t after_three[std::size_t{1} << kContextBits];
+  std::uint16_t after_one[std::size_t{1} << kContextBits];
+  ThreadContext contexts[kThreadSlots];
+  FreedList all_lists[kListSlots + kSizeClasses];
+  std::uint64_t strays[kStrays]; // ring of released blocks that were made before this EVENTS block
+  Site sites[kLastSite + 1];
+  Made made[format::kMaxEventsPerBlock]; // valid below the current event
+
+  void reset() {
+    site_count = 1;
+    sites[0] = {};
+    last_new_stack = 0;
+    last_release = 0;
+    stray_count = 0;
+    std::memset(after_three, 0, sizeof after_three);
+    std::memset(after_one, 0, sizeof after_one);
+    std::memset(contexts, 0, sizeof contexts);
+    std::memset(all_lists, 0, sizeof all_lists);
+    std::memset(strays, 0, sizeof strays);
+    set_thread(0);
+  }
+
+  void set_thread(std::uint32_t id) {
+    thread = id;
+    context = &contexts[id % kThreadSlots];
+    lists = &all_lists[id % kThreadSlots * kListStep % kListSlots];
+  }
+
+  // The site to expect next; the caller stores into it the one that came.
+  std::uint16_t& after_three_sites() { return after_three[((context->history << 1) * kMix) >> (64 - kContextBits)]; }
+  std::uint16_t& after_one_site() { return after_one[context->history & ((1u << kContextBits) - 1)]; }
+  void saw(std::uint64_t key) { context->history = context->history << 21 | (key * kMix) >> 43; }
+
+  std::uint16_t add_site(std::uint64_t key) {
+    const auto site = static_cast<std::uint16_t>(site_count);
+    if (site_count < kLastSite) ++site_count;
+    sites[site] = {};
+    sites[site].key = key;
+    return site;
+  }
+
+  // 1 + index of the newest live block made at a site; 0: none.
+  std::uint32_t newest(Site& site) const {
+    while (site.newest != 0 && made[site.newest - 1].size_class == 0) site.newest = made[site.newest - 1].older;
+    return site.newest;
+  }
+
+  void make(std::uint32_t index, std::uint16_t site, std::uint64_t address, std::uint16_t size_class) {
+    made[index] = {address, sites[site].newest, site, size_class};
+    sites[site].newest = index + 1;
+  }
+  void make_nothing(std::uint32_t index) { made[index].size_class = 0; }
+
+  // The block of event `made_at`, live so far, is released by event `index` at `site`. Gives its size class.
+  std::uint16_t release(std::uint32_t index, std::uint32_t made_at, Site& site) {
+    Made& block = made[made_at];
+    site.age = index - made_at;
+    site.made_by = block.site;
+    const std::uint16_t size_class = block.size_class;
+    block.size_class = 0;
+    return size_class;
+  }
+
+  void remember(Site& site, std::uint64_t size) {
+    const std::uint32_t now = remember_size(size);
+    site.size_before = site.last_size == now ? site.size_before : site.last_size;
+    site.last_size = now;
+  }
+
+  // A block from fresh memory somewhere else than expected.
+  void went_elsewhere(std::uint64_t address, std::uint64_t size) {
+    context->behind_other = context->behind;
+    context->behind = address + chunk_bytes(size);
+  }
+
+  void add_stray(std::uint64_t address) { strays[stray_count++ % kStrays] = address; }
+};
+
+} // namespace heaptape::codec

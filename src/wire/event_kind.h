@@ -61,16 +61,12 @@ constexpr bool is_allocation(EventKind kind) {
   case EventKind::Valloc:
   case EventKind::Pvalloc:
   case EventKind::New:
-  case EventKind::NewArray:
-    return true;
-  default:
-    return false;
+  case EventKind::NewArray: return true;
+  default: return false;
   }
 }
 
-constexpr bool is_reallocation(EventKind kind) {
-  return kind == EventKind::Realloc || kind == EventKind::ReallocArray;
-}
+constexpr bool is_reallocation(EventKind kind) { return kind == EventKind::Realloc || kind == EventKind::ReallocArray; }
 
 // Kinds that end a block's life and make none.
 constexpr bool is_release(EventKind kind) {
@@ -81,10 +77,8 @@ constexpr bool is_release(EventKind kind) {
   case EventKind::Cfree:
   case EventKind::Delete:
   case EventKind::DeleteArray:
-  case EventKind::ReallocRelease:
-    return true;
-  default:
-    return false;
+  case EventKind::ReallocRelease: return true;
+  default: return false;
   }
 }
 

@@ -20,9 +20,9 @@ static_assert(sizeof(Hello) == 12);
 
 // Collector to program.
 struct HelloReply {
-  std::uint32_t status;   // 0: recording may begin; else message says why not
-  std::uint32_t pid;      // of the collector
-  char message[248];      // one sentence for the user, terminated, without "heaptape: " and newline
+  std::uint32_t status; // 0: recording may begin; else message says why not
+  std::uint32_t pid;    // of the collector
+  char message[248];    // one sentence for the user, terminated, without "heaptape: " and newline
 };
 static_assert(sizeof(HelloReply) == 256);
 

@@ -97,7 +97,8 @@ static_assert(sizeof(StackNode) == 16);
 // page, where no code is.
 inline constexpr std::uint64_t kMarkCut = 1;     // the unwinder found no way to go on from the frame inside this mark
 inline constexpr std::uint64_t kMarkTooDeep = 2; // the rest is beyond the depth limit
-inline constexpr std::uint64_t kMarkEpoch = 16;  // + n: taken after the n-th time that other code was loaded at a used address
+inline constexpr std::uint64_t kMarkEpoch =
+    16; // + n: taken after the n-th time that other code was loaded at a used address
 inline constexpr std::uint64_t kFirstAddress = 4096;
 
 // Open addressed, linear probing; key and value of one node.
@@ -118,7 +119,9 @@ constexpr std::uint64_t table_offset(unsigned table) {
   return offset;
 }
 // A table is never more than half full, so the largest one decides how many nodes there can be.
-constexpr std::uint32_t node_capacity(unsigned table_count) { return std::uint32_t{1} << (table_bits(table_count - 1) - 1); }
+constexpr std::uint32_t node_capacity(unsigned table_count) {
+  return std::uint32_t{1} << (table_bits(table_count - 1) - 1);
+}
 inline constexpr std::uint32_t kNodeCapacity = node_capacity(kTableCount); // the most there can be
 
 // -------------------------------------------------------------------------------------------------------------- modules
@@ -150,15 +153,15 @@ struct ModuleEntry {
 
 // What could not be recorded, or not in full. Names and sentences are in loss_name().
 enum class Loss : std::uint32_t {
-  RingFull,         // events dropped because the ring was full (--on-full=drop)
-  NoThreadSlot,     // events of threads beyond the last slot
-  StackTableFull,   // events whose stack could not be stored (recorded without one, or with its outer part only)
-  ModuleLogFull,    // modules that did not fit
-  StackTooDeep,     // stacks cut at --max-depth
-  StackCut,         // stacks that ended before the root: no unwind information, or memory that cannot be read
-  BeforeStart,      // calls that came before the recorder was ready
-  AfterCollector,   // events after the collector was gone
-  AbandonedHook,    // hooks left by a longjmp out of a signal handler, their event unfinished
+  RingFull,       // events dropped because the ring was full (--on-full=drop)
+  NoThreadSlot,   // events of threads beyond the last slot
+  StackTableFull, // events whose stack could not be stored (recorded without one, or with its outer part only)
+  ModuleLogFull,  // modules that did not fit
+  StackTooDeep,   // stacks cut at --max-depth
+  StackCut,       // stacks that ended before the root: no unwind information, or memory that cannot be read
+  BeforeStart,    // calls that came before the recorder was ready
+  AfterCollector, // events after the collector was gone
+  AbandonedHook,  // hooks left by a longjmp out of a signal handler, their event unfinished
   Count,
 };
 inline constexpr std::size_t kLossCapacity = 32;
@@ -175,8 +178,9 @@ struct Config {
   std::uint32_t free_stacks; // 0: releases carry no stack
   OnFull on_full;
   std::uint32_t slot_count;
-  std::uint32_t ring_records; // records per ring, a power of two; a ring and its thread's scratch take ring_stride bytes
-  std::uint32_t table_count;   // intern tables, at most kTableCount
+  std::uint32_t
+      ring_records;          // records per ring, a power of two; a ring and its thread's scratch take ring_stride bytes
+  std::uint32_t table_count; // intern tables, at most kTableCount
   std::uint32_t node_capacity; // nodes in the node array, at most kNodeCapacity
   std::uint32_t pad0;
   std::uint64_t ring_stride;
@@ -198,9 +202,9 @@ struct Header {
   // Program's state. `attached` is stored last (release), once, when the fields below it are set.
   alignas(64) std::atomic<std::uint32_t> attached;
   std::atomic<std::uint32_t> pid;
-  std::atomic<std::uint32_t> usable_slots; // fewer than slot_count when address space was short
-  std::atomic<std::uint32_t> off_reason;   // OffReason
-  std::atomic<std::uint32_t> clock_is_tsc; // else CLOCK_MONOTONIC in ns
+  std::atomic<std::uint32_t> usable_slots;          // fewer than slot_count when address space was short
+  std::atomic<std::uint32_t> off_reason;            // OffReason
+  std::atomic<std::uint32_t> clock_is_tsc;          // else CLOCK_MONOTONIC in ns
   std::atomic<std::uint32_t> membarrier_registered; // the collector may use MEMBARRIER_CMD_GLOBAL_EXPEDITED
   std::atomic<std::uint64_t> clock_base_ticks;
   std::atomic<std::uint64_t> clock_base_monotonic_ns; // read together with clock_base_ticks
@@ -242,7 +246,8 @@ constexpr std::uint64_t round_to_page(std::uint64_t bytes) { return (bytes + kPa
 
 // The layout for so many slots and records; other fields of Config are left at their defaults. Fewer intern tables save
 // address space at the price of fewer stacks.
-constexpr Config make_config(std::uint32_t slot_count, std::uint32_t ring_records, std::uint32_t table_count = kTableCount) {
+constexpr Config make_config(std::uint32_t slot_count, std::uint32_t ring_records,
+                             std::uint32_t table_count = kTableCount) {
   Config config{};
   config.table_count = table_count;
   config.node_capacity = node_capacity(table_count);

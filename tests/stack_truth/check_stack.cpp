@@ -33,7 +33,8 @@ void describe(const char* what, const std::uint64_t* pcs, std::size_t count) {
   }
   size += snprintf(line + size, sizeof line - static_cast<std::size_t>(size), "\n");
   const int at = g_detail_size.fetch_add(size);
-  if (at + size < static_cast<int>(sizeof g_details)) __builtin_memcpy(g_details + at, line, static_cast<std::size_t>(size));
+  if (at + size < static_cast<int>(sizeof g_details))
+    __builtin_memcpy(g_details + at, line, static_cast<std::size_t>(size));
 }
 
 struct Report {
@@ -93,7 +94,8 @@ void check_stack(const Frame& site, std::uint32_t stack) noexcept {
   } else if (g_different.fetch_add(1) < 8) {
     const std::size_t from = same > 2 ? same - 2 : 0;
     char head[128];
-    const int size = snprintf(head, sizeof head, "different: ours %zu frames (mark %lu), theirs %zu, same %zu\n", our_count, mark, their_count, same);
+    const int size = snprintf(head, sizeof head, "different: ours %zu frames (mark %lu), theirs %zu, same %zu\n",
+                              our_count, mark, their_count, same);
     const int at = g_detail_size.fetch_add(size);
     __builtin_memcpy(g_details + at, head, static_cast<std::size_t>(size));
     describe("ours", ours + from, our_count - from < 6 ? our_count - from : 6);

@@ -166,7 +166,7 @@ void run(std::uint64_t seed, int rounds) {
   for (int i = 0; i < rounds; ++i) {
     descend(static_cast<int>(5 + random_number() % 12));
     resume_some_coroutine();
-    if (i % 20 == 0) std::raise(SIGUSR1); // on this stack
+    if (i % 20 == 0) std::raise(SIGUSR1);  // on this stack
     if (i % 20 == 10) std::raise(SIGUSR2); // on the alternate one
   }
   stack.ss_flags = SS_DISABLE;

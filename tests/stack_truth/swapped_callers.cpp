@@ -17,7 +17,8 @@ int g_count = 0;
 NOINLINE void leaf(long value) {
   long kept = value;
   asm volatile("" : "+r"(kept) : : "rbp", "rbx"); // makes it save RBP
-  g_blocks[g_count++] = std::malloc(16); // one call from one place, so that the last capture is the one to be mistaken for
+  g_blocks[g_count++] =
+      std::malloc(16); // one call from one place, so that the last capture is the one to be mistaken for
   asm volatile("" : : "r"(kept));
 }
 

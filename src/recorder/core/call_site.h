@@ -15,7 +15,7 @@ struct Frame {
 
 // The frame that called the function this stands in. The function must keep a frame pointer and must not be inlined.
 #define HT_CALL_SITE()                                                                                                 \
-  (::heaptape::recorder::Frame{static_cast<const std::uint64_t*>(__builtin_frame_address(0))[1],                       \
-                               reinterpret_cast<std::uint64_t>(                                                        \
-                                   static_cast<const std::uint64_t*>(__builtin_frame_address(0)) + 1),                 \
-                               static_cast<const std::uint64_t*>(__builtin_frame_address(0))[0]})
+  (::heaptape::recorder::Frame{                                                                                        \
+      static_cast<const std::uint64_t*>(__builtin_frame_address(0))[1],                                                \
+      reinterpret_cast<std::uint64_t>(static_cast<const std::uint64_t*>(__builtin_frame_address(0)) + 1),              \
+      static_cast<const std::uint64_t*>(__builtin_frame_address(0))[0]})

@@ -60,11 +60,14 @@ inline Step step(StackMemory& memory, Range& range, Rule rule, Frame& frame) noe
   } else {
     return step_realigned(memory, range, rule, frame);
   }
-  if (next <= frame.slot || (next & 7) != 0) [[unlikely]] return Step::Cut;
-  if (next >= range.high && !memory.extend_up(range, next)) [[unlikely]] return Step::Cut;
+  if (next <= frame.slot || (next & 7) != 0) [[unlikely]]
+    return Step::Cut;
+  if (next >= range.high && !memory.extend_up(range, next)) [[unlikely]]
+    return Step::Cut;
   if (rule.rbp_words != 0) {
     const std::uint64_t saved = next + 8 + static_cast<std::uint64_t>(std::int64_t{rule.rbp_words} * 8);
-    if (!range.holds(saved)) [[unlikely]] return Step::Cut;
+    if (!range.holds(saved)) [[unlikely]]
+      return Step::Cut;
     frame.rbp = load(saved);
     asm volatile("");
   }
@@ -77,7 +80,8 @@ inline Step step(StackMemory& memory, Range& range, Rule rule, Frame& frame) noe
 // frame from which on that may not be said, plus one.
 std::size_t find_change(const StackCache& cache, std::size_t index) noexcept {
   const std::size_t extra_end = cache.details[index].extra_end;
-  if (all_hold(cache.returns, index) && all_hold(cache.extra, extra_end)) [[likely]] return 0;
+  if (all_hold(cache.returns, index) && all_hold(cache.extra, extra_end)) [[likely]]
+    return 0;
   if (const std::size_t changed = innermost_changed(cache.returns, index); changed != 0) return changed;
   const std::size_t extra = innermost_changed(cache.extra, extra_end);
   std::size_t frame = index;
@@ -86,7 +90,8 @@ std::size_t find_change(const StackCache& cache, std::size_t index) noexcept {
 }
 
 // The same on a stack we know less about: word by word, so that nothing is read that the frames inside do not lead to.
-std::size_t find_change_carefully(const StackCache& cache, std::size_t index, StackMemory& memory, Range& range) noexcept {
+std::size_t find_change_carefully(const StackCache& cache, std::size_t index, StackMemory& memory,
+                                  Range& range) noexcept {
   const auto holds = [&](const auto& words, std::size_t k) {
     return reaches(memory, range, words.addresses[k]) && load(words.addresses[k]) == words.values[k];
   };
@@ -110,7 +115,8 @@ std::uint32_t root_of(std::uint64_t mark, std::uint64_t& hash) noexcept {
   if (const std::uint32_t epoch = g_recorder.epoch.load(std::memory_order_relaxed); epoch != 0) [[unlikely]] {
     hang(wire::kMarkEpoch + epoch % 2048);
   }
-  if (mark != 0) [[unlikely]] hang(mark);
+  if (mark != 0) [[unlikely]]
+    hang(mark);
   return id;
 }
 
@@ -124,7 +130,8 @@ std::uint32_t root_of(std::uint64_t mark, std::uint64_t& hash) noexcept {
     id = g_recorder.stacks.intern(id, pc, hash);
   };
   if (fresh > most) fresh = most;
-  for (std::size_t i = kept - (most - fresh > kept ? kept : most - fresh); i < kept; ++i) add(thread.cache.returns.values[i]);
+  for (std::size_t i = kept - (most - fresh > kept ? kept : most - fresh); i < kept; ++i)
+    add(thread.cache.returns.values[i]);
   for (std::size_t i = fresh; i > 0; --i) add(thread.fresh[i - 1].pc);
   return id;
 }
@@ -155,7 +162,8 @@ std::uint16_t guard_root(StackCache& cache, const NewFrame& root, const Range& r
 std::uint32_t add_frames(ThreadState& thread, std::size_t fresh, std::uint64_t mark, const Range& range) noexcept {
   StackCache& cache = thread.cache;
   std::size_t count = cache.count;
-  if (count + fresh > g_recorder.max_depth) [[unlikely]] return intern_too_deep(thread, count, fresh);
+  if (count + fresh > g_recorder.max_depth) [[unlikely]]
+    return intern_too_deep(thread, count, fresh);
 
   std::uint64_t hash = 0;
   std::uint32_t id = 0;
@@ -272,7 +280,8 @@ std::uint32_t capture_changed(ThreadState& thread, std::uint64_t pc, std::uint64
       entry = entry != nullptr ? g_recorder.rules.find_next(entry, frame.pc) : g_recorder.rules.find(frame.pc);
       rule = entry->rule;
     }
-    if (rule.kind == RuleKind::Slow) [[unlikely]] return capture_slowly(thread, {pc, slot, rbp});
+    if (rule.kind == RuleKind::Slow) [[unlikely]]
+      return capture_slowly(thread, {pc, slot, rbp});
     if (rule.kind == RuleKind::Stop) [[unlikely]] {
       mark = wire::kMarkCut;
       if (guessed) { // a guess that led nowhere: this is no frame
@@ -285,10 +294,12 @@ std::uint32_t capture_changed(ThreadState& thread, std::uint64_t pc, std::uint64
     next.slot = frame.slot;
     next.rbp = frame.rbp;
     next.rule = rule;
-    if (fresh == kMostFrames) [[unlikely]] return intern_too_deep(thread, 0, fresh);
+    if (fresh == kMostFrames) [[unlikely]]
+      return intern_too_deep(thread, 0, fresh);
     guessed = (rule.flags & kGuessed) != 0;
     const Step taken = step(memory, range, rule, frame);
-    if (taken == Step::Taken) [[likely]] continue;
+    if (taken == Step::Taken) [[likely]]
+      continue;
     // A frame pointer of zero is how start-up code marks the outermost frame.
     if (taken == Step::Cut && !(guessed && frame.rbp == 0)) mark = wire::kMarkCut;
     cache.count = 0;

@@ -13,7 +13,7 @@ namespace heaptape::recorder {
 // The general way; capture() below is the short cut for a site that was seen before on an unchanged stack. Takes the site
 // apart, so that it stays in registers.
 [[gnu::noinline]] std::uint32_t capture_changed(ThreadState& thread, std::uint64_t pc, std::uint64_t slot,
-                                               std::uint64_t rbp) noexcept;
+                                                std::uint64_t rbp) noexcept;
 
 // Unwinds everything anew with the full interpreter and leaves the cache alone: for stacks with signal frames, and for
 // hooks that interrupted a capture.
@@ -28,7 +28,8 @@ template <std::size_t N>
 [[gnu::always_inline]] inline bool all_hold(const Words<N>& words, std::size_t count) noexcept {
   const auto pair_differs = [&words](std::size_t i) {
     __m128i now = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(words.addresses[i]));
-    now = _mm_castpd_si128(_mm_loadh_pd(_mm_castsi128_pd(now), reinterpret_cast<const double*>(words.addresses[i + 1])));
+    now =
+        _mm_castpd_si128(_mm_loadh_pd(_mm_castsi128_pd(now), reinterpret_cast<const double*>(words.addresses[i + 1])));
     return _mm_xor_si128(now, *reinterpret_cast<const __m128i*>(&words.values[i]));
   };
   __m128i a = _mm_setzero_si128();
@@ -89,7 +90,8 @@ static_assert(kKnownSites == 1 << 8);
     // word a full unwind would read holds what it held.
     if (caller.id == known.caller_id && cache.returns.addresses[known.caller] == known.caller_slot &&
         (known.rbp_word == 0 || *reinterpret_cast<const std::uint64_t*>(known.rbp_word) == caller.rbp) &&
-        all_hold(cache.returns, known.caller + 1) && (caller.extra_end == 0 || all_hold(cache.extra, caller.extra_end))) [[likely]] {
+        all_hold(cache.returns, known.caller + 1) && (caller.extra_end == 0 || all_hold(cache.extra, caller.extra_end)))
+        [[likely]] {
       return known.id;
     }
   }

@@ -59,9 +59,9 @@ Step step(Walk& walk, Memory& memory) noexcept {
   bool signal_frame = false;
   CfiResult found = object.start != 0 ? find_row(object, inside, row, signal_frame) : CfiResult::NoInformation;
   if (found == CfiResult::NoInformation && object.start != 0 && !walk.exact) {
-    // The trampoline of a signal handler is "returned to" at its first byte.
+    // Trampolines are "returned to" at their first byte; see compute_rule().
     found = find_row(object, walk.pc, row, signal_frame);
-    if (!signal_frame) found = CfiResult::NoInformation;
+    if (found == CfiResult::Found && !signal_frame) return Step::Ended;
   }
   if (found == CfiResult::Unsupported) return Step::Cut;
   if (found == CfiResult::NoInformation) {
@@ -130,7 +130,8 @@ std::uint32_t capture_slowly(ThreadState& thread, const Frame& site) noexcept {
   read_registers(walk);
   // Out of our own frames first: the program's begin where the hook returns to.
   Step taken = Step::Taken;
-  for (int own = 0; own < 16 && taken == Step::Taken && walk.registers[kRsp] != site.slot + 8; ++own) taken = step(walk, memory);
+  for (int own = 0; own < 16 && taken == Step::Taken && walk.registers[kRsp] != site.slot + 8; ++own)
+    taken = step(walk, memory);
   std::uint64_t mark = wire::kMarkCut;
   std::size_t count = 0;
   if (taken == Step::Taken && walk.pc == site.pc) {
@@ -150,7 +151,8 @@ std::uint32_t capture_slowly(ThreadState& thread, const Frame& site) noexcept {
     hash = path_hash(hash, pc);
     id = g_recorder.stacks.intern(id, pc, hash);
   };
-  if (const std::uint32_t epoch = g_recorder.epoch.load(std::memory_order_relaxed); epoch != 0) add(wire::kMarkEpoch + epoch % 2048);
+  if (const std::uint32_t epoch = g_recorder.epoch.load(std::memory_order_relaxed); epoch != 0)
+    add(wire::kMarkEpoch + epoch % 2048);
   if (mark != 0) add(mark);
   for (std::size_t i = count; i > 0; --i) {
     const std::uint64_t pc = pcs[i - 1];

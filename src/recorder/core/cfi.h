@@ -64,6 +64,7 @@ struct CfiContext {
   std::uint8_t pointer_encoding = 0;
 };
 [[nodiscard]] bool run_instructions(const CfiContext& context, const std::uint8_t* code, const std::uint8_t* end,
-                                    std::uint64_t location, std::uint64_t pc, CfiRow& row, const CfiRow& initial) noexcept;
+                                    std::uint64_t location, std::uint64_t pc, CfiRow& row,
+                                    const CfiRow& initial) noexcept;
 
 } // namespace heaptape::recorder

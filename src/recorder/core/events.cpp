@@ -44,8 +44,9 @@ ThreadState* prepare(std::uint32_t index, const Frame& site) noexcept {
   // A filter may forbid even this; then the collector does without the number.
   thread->tid = in_sandbox() ? 0 : static_cast<std::uint32_t>(system_call(SYS_gettid));
   // A thread's control block sits at the top of its stack; the first thread's stack is the process's.
-  const bool is_main = thread->tid == g_recorder.main_tid ||
-                       (site.slot < g_recorder.main_stack_top && g_recorder.main_stack_top - site.slot < g_recorder.stack_reach);
+  const bool is_main =
+      thread->tid == g_recorder.main_tid ||
+      (site.slot < g_recorder.main_stack_top && g_recorder.main_stack_top - site.slot < g_recorder.stack_reach);
   thread->stack.start(is_main ? g_recorder.main_stack_top : thread_pointer(), g_recorder.stack_reach);
   return thread;
 }
@@ -91,7 +92,8 @@ bool was_abandoned(ThreadState& thread, const Frame& site) noexcept {
 
 } // namespace
 
-bool record_unusual(EventKind kind, std::uint64_t address, std::uint64_t size, const Frame& site, bool with_stack) noexcept {
+bool record_unusual(EventKind kind, std::uint64_t address, std::uint64_t size, const Frame& site,
+                    bool with_stack) noexcept {
   ThreadState* thread = t_thread;
   if (thread == &g_suppressed) {
     if (!is_mapping(kind) || t_behind_suppressed == nullptr) return false;

@@ -29,7 +29,8 @@ inline void check_stack(const Frame&, std::uint32_t) noexcept {}
 
 // Records one event; false when it was lost, and counted. Leaves errno alone. The thread's clock is read inside, so call it before a real free and after a real
 // malloc: an address that changes hands between threads then always shows its release first.
-[[gnu::always_inline]] inline bool record(EventKind kind, std::uint64_t address, std::uint64_t size, const Frame& site, bool with_stack) noexcept {
+[[gnu::always_inline]] inline bool record(EventKind kind, std::uint64_t address, std::uint64_t size, const Frame& site,
+                                          bool with_stack) noexcept {
   ThreadState* thread = t_thread;
   if (thread == nullptr || thread->slot->busy.load(std::memory_order_relaxed) != 0) [[unlikely]] {
     return record_unusual(kind, address, size, site, with_stack);

@@ -42,7 +42,8 @@ private:
 
 // The operations on the two topmost values; false when it is not one of them.
 bool apply_binary(std::uint8_t operation, Stack& stack) noexcept {
-  if (operation < 0x1a || operation > 0x2e || operation == 0x1f || operation == 0x20 || operation == 0x23 || operation == 0x28) {
+  if (operation < 0x1a || operation > 0x2e || operation == 0x1f || operation == 0x20 || operation == 0x23 ||
+      operation == 0x28) {
     return false;
   }
   const std::uint64_t right = stack.pop();
@@ -96,8 +97,8 @@ bool evaluate(const std::uint8_t* expression, const std::uint64_t (&registers)[k
     }
     if (apply_binary(operation, stack)) continue;
     switch (operation) {
-    case 0x03: stack.push(walk.fixed<std::uint64_t>()); break;                                           // addr
-    case 0x06: {                                                                                         // deref
+    case 0x03: stack.push(walk.fixed<std::uint64_t>()); break; // addr
+    case 0x06: {                                               // deref
       std::uint64_t word = 0;
       if (!read(context, stack.pop(), word)) return false;
       stack.push(word);
@@ -113,11 +114,11 @@ bool evaluate(const std::uint8_t* expression, const std::uint64_t (&registers)[k
     case 0x0f: stack.push(walk.fixed<std::uint64_t>()); break;
     case 0x10: stack.push(walk.uleb()); break;
     case 0x11: stack.push(static_cast<std::uint64_t>(walk.sleb())); break;
-    case 0x12: stack.push(stack.pick(0)); break;                         // dup
-    case 0x13: (void)stack.pop(); break;                                 // drop
-    case 0x14: stack.push(stack.pick(1)); break;                         // over
+    case 0x12: stack.push(stack.pick(0)); break;                          // dup
+    case 0x13: (void)stack.pop(); break;                                  // drop
+    case 0x14: stack.push(stack.pick(1)); break;                          // over
     case 0x15: stack.push(stack.pick(walk.fixed<std::uint8_t>())); break; // pick
-    case 0x16: {                                                         // swap
+    case 0x16: {                                                          // swap
       const std::uint64_t top = stack.pop();
       const std::uint64_t below = stack.pop();
       stack.push(top);
@@ -127,7 +128,7 @@ bool evaluate(const std::uint8_t* expression, const std::uint64_t (&registers)[k
     case 0x1f: stack.push(~stack.pop() + 1); break; // neg
     case 0x20: stack.push(~stack.pop()); break;     // not
     case 0x23: stack.push(stack.pop() + walk.uleb()); break;
-    case 0x28: // bra
+    case 0x28:   // bra
     case 0x2f: { // skip
       const auto distance = walk.fixed<std::int16_t>();
       if (operation == 0x28 && stack.pop() == 0) break;

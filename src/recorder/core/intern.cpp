@@ -78,8 +78,8 @@ void InternTable::grow() noexcept {
     for (std::uint64_t id = 1; id < count && id < header_->config.node_capacity; ++id) {
       const std::uint64_t pc_hash = nodes_[id].pc_hash.load(std::memory_order_acquire); // pairs with insert()
       if (pc_hash == 0) continue; // still being written: it will have a twin
-      (void)place(entries, mask, nodes_[id].parent.load(std::memory_order_relaxed), pc_hash & kPcMask, hash_of(nodes_[id]),
-                  static_cast<std::uint32_t>(id));
+      (void)place(entries, mask, nodes_[id].parent.load(std::memory_order_relaxed), pc_hash & kPcMask,
+                  hash_of(nodes_[id]), static_cast<std::uint32_t>(id));
     }
     header_->current_table.store(table + 1, std::memory_order_relaxed);
     show_table(table + 1);

@@ -47,7 +47,8 @@ void copy_build_id(const std::uint8_t* notes, std::uint64_t size, wire::ModuleEn
     const std::uint8_t* value = notes + sizeof note + name_size;
     if (name_size + value_size > static_cast<std::uint64_t>(end - notes) - sizeof note) return;
     if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::memcmp(notes + sizeof note, "GNU", 4) == 0) {
-      entry.build_id_size = note.n_descsz < sizeof entry.build_id ? note.n_descsz : std::uint32_t{sizeof entry.build_id};
+      entry.build_id_size =
+          note.n_descsz < sizeof entry.build_id ? note.n_descsz : std::uint32_t{sizeof entry.build_id};
       std::memcpy(entry.build_id, value, entry.build_id_size);
       return;
     }
@@ -80,8 +81,12 @@ bool replaces_other_code(const CodeObject& object, std::uint64_t identity) noexc
   for (std::size_t i = 0, count = known_count(); i < count; ++i) {
     const Known& known = g_known[i];
     if (known.link_map.load(std::memory_order_relaxed) != nullptr) continue;
-    if (known.end.load(std::memory_order_relaxed) <= object.start || known.start.load(std::memory_order_relaxed) >= object.end) continue;
-    if (known.identity.load(std::memory_order_relaxed) != identity || known.start.load(std::memory_order_relaxed) != object.start) return true;
+    if (known.end.load(std::memory_order_relaxed) <= object.start ||
+        known.start.load(std::memory_order_relaxed) >= object.end)
+      continue;
+    if (known.identity.load(std::memory_order_relaxed) != identity ||
+        known.start.load(std::memory_order_relaxed) != object.start)
+      return true;
   }
   return false;
 }
@@ -106,8 +111,7 @@ void append(const CodeObject& object) noexcept {
   describe(object, map->l_addr, entry);
   std::memcpy(reinterpret_cast<char*>(&entry + 1), path, path_size);
 
-  const std::uint64_t identity =
-      mix(mix(0xcbf2'9ce4'8422'2325u, path, path_size), entry.build_id, entry.build_id_size);
+  const std::uint64_t identity = mix(mix(0xcbf2'9ce4'8422'2325u, path, path_size), entry.build_id, entry.build_id_size);
   if (replaces_other_code(object, identity)) {
     g_recorder.epoch.fetch_add(1, std::memory_order_relaxed);
     g_code_generation.fetch_add(1, std::memory_order_release);

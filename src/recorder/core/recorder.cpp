@@ -55,7 +55,8 @@ constinit std::atomic<std::uint64_t> g_frozen_ticks{0}; // 0: the clock runs
 }
 
 std::uint64_t ticks_without_tsc() noexcept {
-  if (g_frozen_ticks.load(std::memory_order_relaxed) != 0) return g_frozen_ticks.fetch_add(1, std::memory_order_relaxed);
+  if (g_frozen_ticks.load(std::memory_order_relaxed) != 0)
+    return g_frozen_ticks.fetch_add(1, std::memory_order_relaxed);
   return nanoseconds(CLOCK_MONOTONIC) - g_recorder.clock_base;
 }
 

@@ -20,7 +20,7 @@ struct Recorder {
   bool clock_is_tsc = false;
   std::uint32_t main_tid = 0;
   std::uint64_t main_stack_top = 0;
-  std::uint64_t stack_reach = 0; // how large a stack may grow
+  std::uint64_t stack_reach = 0;       // how large a stack may grow
   std::atomic<std::uint32_t> epoch{0}; // how often other code was loaded at an address used before
   RuleTable rules;
   InternTable stacks;
@@ -44,7 +44,8 @@ inline void count_loss(wire::Loss loss) noexcept {
 
 // Takes over mapped shared memory whose header has been checked. Clock, interning and unwinding are ready afterwards; the
 // switch is still off.
-[[nodiscard]] bool start_recorder(std::uint8_t* memory, std::uint64_t main_stack_top, std::uint64_t stack_reach) noexcept;
+[[nodiscard]] bool start_recorder(std::uint8_t* memory, std::uint64_t main_stack_top,
+                                  std::uint64_t stack_reach) noexcept;
 
 // The clock where the TSC is none: CLOCK_MONOTONIC, or a mere counter after freeze_clock().
 [[nodiscard]] std::uint64_t ticks_without_tsc() noexcept;

@@ -76,7 +76,8 @@ void fill_holes(ThreadState& thread) noexcept {
     wire::Record& record = thread.ring[position & thread.ring_mask];
     const std::uint64_t phase = wire::phase_of_lap(position >> thread.ring_shift);
     if ((record.word0.load(std::memory_order_relaxed) & wire::kPhaseBit) == phase) continue;
-    record.word0.store(ticks_now() << 8 | phase | static_cast<std::uint8_t>(EventKind::None), std::memory_order_release);
+    record.word0.store(ticks_now() << 8 | phase | static_cast<std::uint8_t>(EventKind::None),
+                       std::memory_order_release);
   }
 }
 

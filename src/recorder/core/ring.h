@@ -11,7 +11,8 @@ namespace heaptape::recorder {
 
 // Ticks since the recording began: TSC where it is invariant, else nanoseconds.
 inline std::uint64_t ticks_now() noexcept {
-  if (g_recorder.clock_is_tsc) [[likely]] return read_tsc() - g_recorder.clock_base;
+  if (g_recorder.clock_is_tsc) [[likely]]
+    return read_tsc() - g_recorder.clock_base;
   return ticks_without_tsc();
 }
 
@@ -22,7 +23,8 @@ inline std::uint64_t ticks_now() noexcept {
 void fill_holes(ThreadState& thread) noexcept;
 
 // False: dropped, and counted.
-inline bool put(ThreadState& thread, EventKind kind, std::uint64_t address, std::uint64_t size, std::uint32_t stack) noexcept {
+inline bool put(ThreadState& thread, EventKind kind, std::uint64_t address, std::uint64_t size,
+                std::uint32_t stack) noexcept {
   if (thread.slot->reserved.load(std::memory_order_relaxed) >= thread.limit) [[unlikely]] {
     if (!make_room(thread)) return false;
   }

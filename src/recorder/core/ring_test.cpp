@@ -14,11 +14,13 @@ namespace {
 class RingTest : public testing::Test {
 protected:
   void begin(TestMemory& memory) {
-    ASSERT_TRUE(start_recorder(memory.bytes(), reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) + 65536, 1 << 20));
+    ASSERT_TRUE(
+        start_recorder(memory.bytes(), reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) + 65536, 1 << 20));
     g_switch.on.store(1);
   }
   void event(std::uint64_t address, std::uint64_t size = 8) {
-    (void)record(EventKind::Malloc, address, size, {0x401000, reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)), 0}, false);
+    (void)record(EventKind::Malloc, address, size,
+                 {0x401000, reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)), 0}, false);
   }
 };
 

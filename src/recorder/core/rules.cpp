@@ -94,8 +94,11 @@ Rule compute_rule(std::uint64_t pc) noexcept {
   switch (find_row(object, pc - 1, row, signal_frame)) {
   case CfiResult::Found: return from_row(row, signal_frame);
   case CfiResult::NoInformation:
-    // A signal trampoline is entered at its first byte, so the byte before it belongs to nobody.
-    if (find_row(object, pc, row, signal_frame) == CfiResult::Found && signal_frame) return from_row(row, true);
+    // Nobody calls a signal trampoline or the start of a coroutine: they are "returned to" at their first byte, and the
+    // byte before that belongs to nobody. The former leads on to what was interrupted, the latter nowhere.
+    if (find_row(object, pc, row, signal_frame) == CfiResult::Found) {
+      return signal_frame ? from_row(row, true) : Rule{0, 0, RuleKind::End, 0};
+    }
     return kFramePointer;
   case CfiResult::Unsupported: break;
   }

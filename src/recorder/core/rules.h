@@ -7,12 +7,12 @@
 namespace heaptape::recorder {
 
 enum class RuleKind : std::uint8_t {
-  Rsp,   // CFA = the address after the return slot + cfa_offset
-  Rbp,   // CFA = RBP + cfa_offset
-  Drap,  // CFA = the word at RBP + cfa_offset (functions that realign their stack)
-  End,   // outermost frame
-  Stop,  // no unwind information and no reason to believe in a frame pointer
-  Slow,  // needs the full interpreter: signal frames, CFA from other registers
+  Rsp,  // CFA = the address after the return slot + cfa_offset
+  Rbp,  // CFA = RBP + cfa_offset
+  Drap, // CFA = the word at RBP + cfa_offset (functions that realign their stack)
+  End,  // outermost frame
+  Stop, // no unwind information and no reason to believe in a frame pointer
+  Slow, // needs the full interpreter: signal frames, CFA from other registers
 };
 
 inline constexpr std::uint8_t kGuessed = 1;  // a frame pointer was assumed: check what it leads to
@@ -47,7 +47,8 @@ public:
   RuleEntry* find(std::uint64_t pc) noexcept {
     Block* block = block_.load(std::memory_order_acquire); // pairs with grow()
     RuleEntry* entry = &block->entries()[index_of(pc, block->bits)];
-    if (entry->pc.load(std::memory_order_acquire) == pc) [[likely]] return entry; // pairs with insert()
+    if (entry->pc.load(std::memory_order_acquire) == pc) [[likely]]
+      return entry; // pairs with insert()
     return find_further(block, pc);
   }
 
@@ -56,7 +57,8 @@ public:
     Block* block = block_.load(std::memory_order_relaxed);
     RuleEntry* guess = &block->entries()[entry->next.load(std::memory_order_relaxed) & block->mask];
     // A branch, not a select: the processor goes on with the guessed rule while the pc is still on its way.
-    if (guess->pc.load(std::memory_order_acquire) == pc) [[likely]] return guess;
+    if (guess->pc.load(std::memory_order_acquire) == pc) [[likely]]
+      return guess;
     return find_next_slowly(entry, pc);
   }
 

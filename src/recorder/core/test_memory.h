@@ -33,18 +33,23 @@ public:
 
   wire::Header& header() { return *reinterpret_cast<wire::Header*>(memory_); }
   std::uint8_t* bytes() { return memory_; }
-  wire::ThreadSlot& slot(std::uint32_t index) { return reinterpret_cast<wire::ThreadSlot*>(memory_ + config_.slots)[index]; }
+  wire::ThreadSlot& slot(std::uint32_t index) {
+    return reinterpret_cast<wire::ThreadSlot*>(memory_ + config_.slots)[index];
+  }
   wire::Record& record(std::uint32_t slot, std::uint64_t position) {
     auto* ring = reinterpret_cast<wire::Record*>(memory_ + config_.rings + slot * config_.ring_stride);
     return ring[position % config_.ring_records];
   }
   bool is_ready(std::uint32_t slot, std::uint64_t position) {
-    return (record(slot, position).word0.load() & wire::kPhaseBit) == wire::phase_of_lap(position / config_.ring_records);
+    return (record(slot, position).word0.load() & wire::kPhaseBit) ==
+           wire::phase_of_lap(position / config_.ring_records);
   }
   EventKind kind_at(std::uint32_t slot, std::uint64_t position) {
     return static_cast<EventKind>(record(slot, position).word0.load() & wire::kKindMask);
   }
-  const wire::StackNode& node(std::uint32_t id) { return reinterpret_cast<wire::StackNode*>(memory_ + config_.nodes)[id]; }
+  const wire::StackNode& node(std::uint32_t id) {
+    return reinterpret_cast<wire::StackNode*>(memory_ + config_.nodes)[id];
+  }
   std::uint64_t loss(wire::Loss which) { return header().losses[static_cast<std::size_t>(which)].load(); }
 
 private:

@@ -29,12 +29,12 @@ struct Words {
 // The last capture, outermost frame first. A later capture compares what this one read instead of unwinding again.
 struct StackCache {
   struct Detail {
-    std::uint64_t rbp;        // RBP in this frame
-    std::uint64_t hash;       // path hash including this frame
-    Rule rule;                // how its caller was found
-    std::uint32_t id;         // interned stack whose innermost frame this is
-    std::uint16_t extra_end;  // extra words [0, extra_end) guard this frame and those outside it
-    bool needs_rbp;           // the way outward from here depends on RBP
+    std::uint64_t rbp;       // RBP in this frame
+    std::uint64_t hash;      // path hash including this frame
+    Rule rule;               // how its caller was found
+    std::uint32_t id;        // interned stack whose innermost frame this is
+    std::uint16_t extra_end; // extra words [0, extra_end) guard this frame and those outside it
+    bool needs_rbp;          // the way outward from here depends on RBP
   };
   static_assert(sizeof(Detail) == 32);
 
@@ -50,8 +50,9 @@ struct StackCache {
 struct KnownSite {
   std::uint64_t pc;
   std::uint64_t slot;
-  std::uint64_t rbp;         // RBP at the site, if the way to the caller or outward from it depends on it
-  std::uint64_t rbp_word;    // where the site's function saved RBP, if the way outward from the caller depends on it; else 0
+  std::uint64_t rbp; // RBP at the site, if the way to the caller or outward from it depends on it
+  std::uint64_t
+      rbp_word; // where the site's function saved RBP, if the way outward from the caller depends on it; else 0
   std::uint64_t caller_slot; // the caller's return slot
   std::uint32_t caller;      // its index in the cache
   std::uint32_t caller_id;
@@ -74,11 +75,11 @@ struct NewFrame {
 struct alignas(64) ThreadState {
   wire::ThreadSlot* slot;
   wire::Record* ring;
-  std::uint64_t ring_mask;   // records in the ring less one
-  unsigned ring_shift;       // log2 of the records in the ring
-  std::uint32_t generation;  // of the code map, when the cache was filled
-  std::uint64_t limit;       // reserving at or past this position needs a look at how far the collector is
-  std::uint64_t entry_slot;  // the stack slot of the hook that is busy, to tell an abandoned one
+  std::uint64_t ring_mask;  // records in the ring less one
+  unsigned ring_shift;      // log2 of the records in the ring
+  std::uint32_t generation; // of the code map, when the cache was filled
+  std::uint64_t limit;      // reserving at or past this position needs a look at how far the collector is
+  std::uint64_t entry_slot; // the stack slot of the hook that is busy, to tell an abandoned one
   StackMemory stack;
   std::uint32_t slow_captures; // under way: more than one when a signal handler interrupted one
   std::uint32_t tid;

@@ -42,7 +42,8 @@ void map_memory(int fd, Attached& attached) noexcept {
   const wire::Config config = header->config;
   const bool fits = header->magic == wire::kMagic && header->version == wire::kVersion;
   (void)system_call(SYS_munmap, first, wire::kPage);
-  if (!fits) return refuse(attached, "libheaptape.so and heaptape are of different versions; install both from one build");
+  if (!fits)
+    return refuse(attached, "libheaptape.so and heaptape are of different versions; install both from one build");
 
   for (std::uint32_t slots = config.slot_count; slots >= 4; slots /= 2) {
     const std::uint64_t bytes = config.rings + slots * config.ring_stride;
@@ -98,7 +99,8 @@ void receive_memory(int socket, Attached& attached) noexcept {
   if (failed(system_call(SYS_close_range, kSocket + 1, 0x7fff'ffff, 0))) {
     rlimit limit{1024, 1024};
     (void)system_call(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, as_long(&limit));
-    for (long fd = kSocket + 1; fd < static_cast<long>(limit.rlim_cur) && fd < 65536; ++fd) (void)system_call(SYS_close, fd);
+    for (long fd = kSocket + 1; fd < static_cast<long>(limit.rlim_cur) && fd < 65536; ++fd)
+      (void)system_call(SYS_close, fd);
   }
   (void)system_call(SYS_setsid);
   const std::uint64_t none = 0;
@@ -153,7 +155,8 @@ void attach_new(const char* path, char** environment, Attached& attached) noexce
   const bool started = start_twice_removed(ends[1], path, environment);
   (void)system_call(SYS_close, ends[1]);
   if (started) {
-    const wire::Hello hello{wire::kHelloMagic, wire::kHelloVersion, static_cast<std::uint32_t>(system_call(SYS_getpid))};
+    const wire::Hello hello{wire::kHelloMagic, wire::kHelloVersion,
+                            static_cast<std::uint32_t>(system_call(SYS_getpid))};
     (void)system_call(SYS_sendto, ends[0], as_long(&hello), sizeof hello, MSG_NOSIGNAL, 0, 0);
     receive_memory(ends[0], attached);
   } else {

@@ -67,7 +67,8 @@ void restore_environment(char** environment, const char* library, bool keep_opti
 }
 
 char** copy_for_collector(char** environment) noexcept {
-  constexpr const char* kWanted[] = {"HEAPTAPE_", "HOME=", "TZ=", "LANG=", "LC_", "NO_COLOR=", "TERM=", "PATH=", "XDG_", "DEBUGINFOD_"};
+  constexpr const char* kWanted[] = {"HEAPTAPE_", "HOME=", "TZ=",   "LANG=", "LC_",
+                                     "NO_COLOR=", "TERM=", "PATH=", "XDG_",  "DEBUGINFOD_"};
   const auto wanted = [&](const char* variable) {
     if (begins(variable, "HEAPTAPE_SHM_")) return false;
     for (const char* begin : kWanted) {

@@ -12,12 +12,15 @@ namespace heaptape::recorder {
 
 namespace {
 
-[[gnu::always_inline]] inline void allocated(EventKind kind, void* block, std::size_t size, const Frame& site) noexcept {
-  if (block != nullptr && is_recording()) [[likely]] (void)record(kind, as_address(block), size, site, true);
+[[gnu::always_inline]] inline void allocated(EventKind kind, void* block, std::size_t size,
+                                             const Frame& site) noexcept {
+  if (block != nullptr && is_recording()) [[likely]]
+    (void)record(kind, as_address(block), size, site, true);
 }
 
 [[gnu::always_inline]] inline void releasing(EventKind kind, void* block, const Frame& site) noexcept {
-  if (block != nullptr && is_recording()) [[likely]] (void)record(kind, as_address(block), 0, site, g_recorder.free_stacks);
+  if (block != nullptr && is_recording()) [[likely]]
+    (void)record(kind, as_address(block), 0, site, g_recorder.free_stacks);
 }
 
 // A realloc that replaces a block is two records: the old block, stamped before the real call may hand it to another
@@ -72,7 +75,8 @@ HT_HOOK void free_aligned_sized(void* block, std::size_t, std::size_t) {
 }
 
 HT_HOOK void* realloc(void* old_block, std::size_t size) {
-  if (!is_recording()) [[unlikely]] return g_real.realloc(old_block, size);
+  if (!is_recording()) [[unlikely]]
+    return g_real.realloc(old_block, size);
   if (old_block == nullptr) {
     void* block = g_real.realloc(nullptr, size);
     allocated(EventKind::Realloc, block, size, HT_CALL_SITE());
@@ -90,7 +94,8 @@ HT_HOOK void* reallocarray(void* old_block, std::size_t count, std::size_t size)
     errno = ENOMEM;
     return nullptr;
   }
-  if (!is_recording()) [[unlikely]] return g_real.realloc(old_block, bytes);
+  if (!is_recording()) [[unlikely]]
+    return g_real.realloc(old_block, bytes);
   if (old_block == nullptr) {
     void* block = g_real.realloc(nullptr, bytes);
     allocated(EventKind::ReallocArray, block, bytes, HT_CALL_SITE());

@@ -24,7 +24,8 @@ constexpr int kSetSeccomp = 22, kSetTsc = 26, kSeccompCall = 317;
   void* mapping = g_real.mmap(at, size, protection, flags, fd, offset);
   if (mapping == MAP_FAILED || !is_recording()) return mapping;
   if ((protection & PROT_EXEC) != 0) note_executable(as_address(mapping), size);
-  (void)record((flags & MAP_ANONYMOUS) != 0 ? EventKind::MmapAnonymous : EventKind::MmapFile, as_address(mapping), size, site, true);
+  (void)record((flags & MAP_ANONYMOUS) != 0 ? EventKind::MmapAnonymous : EventKind::MmapFile, as_address(mapping), size,
+               site, true);
   return mapping;
 }
 
@@ -102,11 +103,43 @@ extern "C" {
 // PR_SET_SECCOMP is 22, PR_SET_TSC is 26, the system call seccomp is 317.
 asm(".text\n\t.globl prctl\n\t.type prctl, @function\n"
     "prctl:\n\t"
-    "cmpl $22, %edi\n\tje 3f\n\tcmpl $26, %edi\n\tjne 1f\n3:\n\t" HT_CALL_AROUND("heaptape_note_sandbox") "1:\n\t"
-    "movq heaptape_real_prctl(%rip), %rax\n\ttestq %rax, %rax\n\tjnz 2f\n\t" HT_CALL_AROUND("heaptape_find_real")
-    "movq heaptape_real_prctl(%rip), %rax\n2:\n\tjmp *%rax\n\t.size prctl, .-prctl\n\t"
-    ".globl syscall\n\t.type syscall, @function\n"
-    "syscall:\n\t"
-    "cmpq $317, %rdi\n\tjne 1f\n\t" HT_CALL_AROUND("heaptape_note_sandbox") "1:\n\t"
-    "movq heaptape_real_syscall(%rip), %rax\n\ttestq %rax, %rax\n\tjnz 2f\n\t" HT_CALL_AROUND("heaptape_find_real")
-    "movq heaptape_real_syscall(%rip), %rax\n2:\n\tjmp *%rax\n\t.size syscall, .-syscall\n");
+    "cmpl $22, %edi\n\tje 3f\n\tcmpl $26, %edi\n\tjne 1f\n3:\n\t" HT_CALL_AROUND(
+        "heaptape_note_sandbox") "1:\n\t"
+                                 "movq heaptape_real_prctl(%rip), %rax\n\ttestq %rax, %rax\n\tjnz "
+                                 "2f\n\t" HT_CALL_AROUND(
+                                     "heaptape_find_real") "movq heaptape_real_prctl(%rip), %rax\n2:\n\tjmp "
+                                                           "*%rax\n\t.size prctl, .-prctl\n\t"
+                                                           ".globl syscall\n\t.type syscall, @function\n"
+                                                           "syscall:\n\t"
+                                                           "cmpq $317, %rdi\n\tjne 1f\n\t" HT_CALL_AROUND(
+                                                               "heaptape_note_sandbox") "1:\n\t"
+                                                                                        "movq "
+                                                                                        "heaptape_real_syscall(%rip), "
+                                                                                        "%rax\n\ttestq %rax, "
+                                                                                        "%rax\n\tjnz "
+                                                                                        "2f\n\t" HT_CALL_AROUND(
+                                                                                            "heaptape_find_real") "movq"
+                                                                                                                  " hea"
+                                                                                                                  "ptap"
+                                                                                                                  "e_"
+                                                                                                                  "real"
+                                                                                                                  "_sys"
+                                                                                                                  "call"
+                                                                                                                  "(%"
+                                                                                                                  "rip)"
+                                                                                                                  ", "
+                                                                                                                  "%rax"
+                                                                                                                  "\n2:"
+                                                                                                                  "\n\t"
+                                                                                                                  "jmp "
+                                                                                                                  "*%"
+                                                                                                                  "rax"
+                                                                                                                  "\n\t"
+                                                                                                                  ".siz"
+                                                                                                                  "e "
+                                                                                                                  "sysc"
+                                                                                                                  "all,"
+                                                                                                                  " .-"
+                                                                                                                  "sysc"
+                                                                                                                  "all"
+                                                                                                                  "\n");

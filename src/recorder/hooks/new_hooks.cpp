@@ -24,16 +24,50 @@ enum class Way : std::uint8_t {
 };
 constinit Way g_way = Way::Direct;
 
-enum Form : std::uint8_t { kNew, kNewArray, kNewNothrow, kNewArrayNothrow, kNewAligned, kNewArrayAligned, kNewAlignedNothrow, kNewArrayAlignedNothrow,
-  kDelete, kDeleteArray, kDeleteSized, kDeleteArraySized, kDeleteNothrow, kDeleteArrayNothrow, kDeleteAligned, kDeleteArrayAligned,
-  kDeleteSizedAligned, kDeleteArraySizedAligned, kDeleteAlignedNothrow, kDeleteArrayAlignedNothrow, kForms };
+enum Form : std::uint8_t {
+  kNew,
+  kNewArray,
+  kNewNothrow,
+  kNewArrayNothrow,
+  kNewAligned,
+  kNewArrayAligned,
+  kNewAlignedNothrow,
+  kNewArrayAlignedNothrow,
+  kDelete,
+  kDeleteArray,
+  kDeleteSized,
+  kDeleteArraySized,
+  kDeleteNothrow,
+  kDeleteArrayNothrow,
+  kDeleteAligned,
+  kDeleteArrayAligned,
+  kDeleteSizedAligned,
+  kDeleteArraySizedAligned,
+  kDeleteAlignedNothrow,
+  kDeleteArrayAlignedNothrow,
+  kForms
+};
 
-constexpr const char* kNames[kForms] = {
-    "_Znwm", "_Znam", "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t",
-    "_ZnwmSt11align_val_tRKSt9nothrow_t", "_ZnamSt11align_val_tRKSt9nothrow_t", "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm",
-    "_ZdlPvRKSt9nothrow_t", "_ZdaPvRKSt9nothrow_t", "_ZdlPvSt11align_val_t", "_ZdaPvSt11align_val_t",
-    "_ZdlPvmSt11align_val_t", "_ZdaPvmSt11align_val_t", "_ZdlPvSt11align_val_tRKSt9nothrow_t",
-    "_ZdaPvSt11align_val_tRKSt9nothrow_t"};
+constexpr const char* kNames[kForms] = {"_Znwm",
+                                        "_Znam",
+                                        "_ZnwmRKSt9nothrow_t",
+                                        "_ZnamRKSt9nothrow_t",
+                                        "_ZnwmSt11align_val_t",
+                                        "_ZnamSt11align_val_t",
+                                        "_ZnwmSt11align_val_tRKSt9nothrow_t",
+                                        "_ZnamSt11align_val_tRKSt9nothrow_t",
+                                        "_ZdlPv",
+                                        "_ZdaPv",
+                                        "_ZdlPvm",
+                                        "_ZdaPvm",
+                                        "_ZdlPvRKSt9nothrow_t",
+                                        "_ZdaPvRKSt9nothrow_t",
+                                        "_ZdlPvSt11align_val_t",
+                                        "_ZdaPvSt11align_val_t",
+                                        "_ZdlPvmSt11align_val_t",
+                                        "_ZdaPvmSt11align_val_t",
+                                        "_ZdlPvSt11align_val_tRKSt9nothrow_t",
+                                        "_ZdaPvSt11align_val_tRKSt9nothrow_t"};
 
 constinit void* g_next[kForms];
 
@@ -66,8 +100,8 @@ bool name_begins(const char* path, const char* begin) noexcept {
   return reinterpret_cast<AnyNew>(next)(size, second, third);
 }
 
-[[gnu::always_inline]] inline void* make(Form form, EventKind kind, std::size_t size, std::size_t second, const void* third,
-                                         std::size_t alignment, const Frame& site) {
+[[gnu::always_inline]] inline void* make(Form form, EventKind kind, std::size_t size, std::size_t second,
+                                         const void* third, std::size_t alignment, const Frame& site) {
   if (g_way == Way::Direct) [[likely]] {
     void* block = nullptr;
     if (alignment == 0) {
@@ -76,12 +110,15 @@ bool name_begins(const char* path, const char* begin) noexcept {
       const std::size_t rounded = ((size != 0 ? size : 1) + alignment - 1) & ~(alignment - 1);
       if (rounded >= size) block = g_real.aligned_alloc(alignment, rounded);
     }
-    if (block == nullptr) [[unlikely]] return call_next_new(form, size, second, third);
-    if (is_recording()) [[likely]] (void)record(kind, as_address(block), size, site, true);
+    if (block == nullptr) [[unlikely]]
+      return call_next_new(form, size, second, third);
+    if (is_recording()) [[likely]]
+      (void)record(kind, as_address(block), size, site, true);
     return block;
   }
   void* block = call_next_new(form, size, second, third);
-  if (g_way == Way::Record && block != nullptr && is_recording()) (void)record(kind, as_address(block), size, site, true);
+  if (g_way == Way::Record && block != nullptr && is_recording())
+    (void)record(kind, as_address(block), size, site, true);
   return block;
 }
 
@@ -128,10 +165,10 @@ using namespace heaptape::recorder;
 
 // The names are given in their mangled form: declared as the operators they are, they would want exceptions and headers.
 #define HT_NEW(function, symbol, ...)                                                                                  \
-  extern "C" [[gnu::visibility("default"), gnu::noinline]] void* function(__VA_ARGS__) asm(symbol);                   \
+  extern "C" [[gnu::visibility("default"), gnu::noinline]] void* function(__VA_ARGS__) asm(symbol);                    \
   void* function(__VA_ARGS__)
 #define HT_DELETE(function, symbol, ...)                                                                               \
-  extern "C" [[gnu::visibility("default"), gnu::noinline]] void function(__VA_ARGS__) asm(symbol);                    \
+  extern "C" [[gnu::visibility("default"), gnu::noinline]] void function(__VA_ARGS__) asm(symbol);                     \
   void function(__VA_ARGS__)
 
 HT_NEW(ht_new, "_Znwm", std::size_t size) { return make(kNew, EventKind::New, size, 0, nullptr, 0, HT_CALL_SITE()); }
@@ -184,7 +221,8 @@ HT_DELETE(ht_delete_array_aligned, "_ZdaPvSt11align_val_t", void* block, std::si
 HT_DELETE(ht_delete_sized_aligned, "_ZdlPvmSt11align_val_t", void* block, std::size_t size, std::size_t alignment) {
   drop(kDeleteSizedAligned, EventKind::Delete, block, size, alignment, HT_CALL_SITE());
 }
-HT_DELETE(ht_delete_array_sized_aligned, "_ZdaPvmSt11align_val_t", void* block, std::size_t size, std::size_t alignment) {
+HT_DELETE(ht_delete_array_sized_aligned, "_ZdaPvmSt11align_val_t", void* block, std::size_t size,
+          std::size_t alignment) {
   drop(kDeleteArraySizedAligned, EventKind::DeleteArray, block, size, alignment, HT_CALL_SITE());
 }
 HT_DELETE(ht_delete_aligned_nothrow, "_ZdlPvSt11align_val_tRKSt9nothrow_t", void* block, std::size_t alignment,

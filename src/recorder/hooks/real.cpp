@@ -25,9 +25,7 @@ constinit std::atomic<std::size_t> g_early_used{0};
 constinit std::atomic<bool> g_found{false};
 thread_local constinit bool t_looking [[gnu::tls_model("initial-exec")]] = false;
 
-bool is_early(const void* block) noexcept {
-  return block >= g_early && block < g_early + kEarlyBytes;
-}
+bool is_early(const void* block) noexcept { return block >= g_early && block < g_early + kEarlyBytes; }
 
 void* take_early(std::size_t size) noexcept {
   const std::size_t rounded = (size + 31) & ~std::size_t{15}; // 16 bytes in front hold the size
@@ -100,7 +98,8 @@ T as_libc_result(long result) noexcept {
   return (T)result;
 }
 void* early_mmap(void* at, std::size_t size, int protection, int flags, int fd, off_t offset) {
-  return as_libc_result<void*>(system_call(SYS_mmap, as_long(static_cast<char*>(at)), static_cast<long>(size), protection, flags, fd, offset));
+  return as_libc_result<void*>(
+      system_call(SYS_mmap, as_long(static_cast<char*>(at)), static_cast<long>(size), protection, flags, fd, offset));
 }
 int early_vasprintf(char** text, const char* format, va_list arguments) {
   find_real_functions();
@@ -114,7 +113,8 @@ int early_munmap(void* at, std::size_t size) {
   return as_libc_result<int>(system_call(SYS_munmap, as_long(static_cast<char*>(at)), static_cast<long>(size)));
 }
 int early_mprotect(void* at, std::size_t size, int protection) {
-  return as_libc_result<int>(system_call(SYS_mprotect, as_long(static_cast<char*>(at)), static_cast<long>(size), protection));
+  return as_libc_result<int>(
+      system_call(SYS_mprotect, as_long(static_cast<char*>(at)), static_cast<long>(size), protection));
 }
 
 // Frees of early blocks can come at any time later; the real free must not see them.

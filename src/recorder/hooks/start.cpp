@@ -38,7 +38,9 @@ constinit char** g_collector_environment = nullptr;
 constinit pthread_key_t g_exit_key = 0;
 constinit bool g_has_exit_key = false;
 
-void say(const char* text) noexcept { (void)system_call(SYS_write, 2, as_long(text), static_cast<long>(std::strlen(text))); }
+void say(const char* text) noexcept {
+  (void)system_call(SYS_write, 2, as_long(text), static_cast<long>(std::strlen(text)));
+}
 
 void say_off(const char* sentence, const char* more = "", const char* end = "") noexcept {
   char line[kPathBytes + 256];
@@ -54,7 +56,8 @@ void say_off(const char* sentence, const char* more = "", const char* end = "") 
 
 std::uint64_t parse_number(const char* text) noexcept {
   std::uint64_t number = 0;
-  for (; text != nullptr && *text >= '0' && *text <= '9'; ++text) number = number * 10 + static_cast<std::uint64_t>(*text - '0');
+  for (; text != nullptr && *text >= '0' && *text <= '9'; ++text)
+    number = number * 10 + static_cast<std::uint64_t>(*text - '0');
   return number;
 }
 
@@ -66,7 +69,8 @@ const char* own_path() noexcept {
 
 // heaptape beside the library: in a build tree (lib/../bin) or installed (lib/<machine>/heaptape/../../../bin).
 bool find_collector(char** environment) noexcept {
-  if (const char* given = find_variable(environment, "HEAPTAPE_COLLECTOR"); given != nullptr && std::strlen(given) < kPathBytes) {
+  if (const char* given = find_variable(environment, "HEAPTAPE_COLLECTOR");
+      given != nullptr && std::strlen(given) < kPathBytes) {
     std::memcpy(g_collector_path, given, std::strlen(given) + 1);
     return system_call(SYS_access, as_long(g_collector_path), X_OK) == 0;
   }
@@ -86,7 +90,8 @@ bool find_collector(char** environment) noexcept {
 const char* reason_to_stay_off() noexcept {
   const char* reason = nullptr;
   for (const char* name : {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init", "__lsan_init_common"}) {
-    if (dlsym(RTLD_DEFAULT, name) != nullptr) reason = "a sanitizer is built into this program, which replaces malloc itself";
+    if (dlsym(RTLD_DEFAULT, name) != nullptr)
+      reason = "a sanitizer is built into this program, which replaces malloc itself";
   }
   if (reason == nullptr && defined_by_program("malloc")) {
     reason = "an allocator is linked into this program, so its allocations do not pass by here (link it dynamically)";
@@ -99,7 +104,8 @@ int note_loaded(dl_phdr_info* info, std::size_t, void*) noexcept {
   for (std::size_t i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = info->dlpi_phdr[i];
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
-    if (const CodeObject object = find_object(info->dlpi_addr + segment.p_vaddr); object.start != 0) note_module(object);
+    if (const CodeObject object = find_object(info->dlpi_addr + segment.p_vaddr); object.start != 0)
+      note_module(object);
     break;
   }
   return 0;
