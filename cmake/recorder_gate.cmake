@@ -43,7 +43,8 @@ function(heaptape_recorder_gate target list)
     COMMENT "Recorder gate: ${target}"
     COMMAND_EXPAND_LISTS VERBATIM)
   add_custom_target(${target}_gate ALL DEPENDS ${stamp})
-  if(HEAPTAPE_TESTS)
+  # Sanitizer and fuzz builds do not build the recorder.
+  if(HEAPTAPE_TESTS AND NOT HEAPTAPE_SANITIZE AND NOT HEAPTAPE_FUZZ)
     add_test(NAME recorder_gate.${target} COMMAND ${command} COMMAND_EXPAND_LISTS)
     set_tests_properties(recorder_gate.${target} PROPERTIES LABELS gate)
   endif()

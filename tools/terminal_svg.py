@@ -4,7 +4,7 @@
     terminal_svg.py OUT.svg TITLE < session.txt
 
 Lines that start with "$ " are drawn as commands, "# " as remarks, the rest as output. The text is used as it is: record the
-session with the real program (docs/img/README.md says how) and do not edit what it printed.
+session with the real program (docs/img/make does) and do not edit what it printed.
 """
 
 import sys
