@@ -90,7 +90,7 @@ bool LiveMap::insert_afar(Shard& shard, Bucket* home, std::uint64_t address, Liv
   }
   const std::uint64_t b = block.allocated_at | (block.size >> 16) << kEventBits;
   place_from(shard, home, address | block.size << 48, b, counter);
-  if (shard.stuck > shard.count / 8 + kFewest) shard.grow_at = 0; // the caller rebuilds
+  if (shard.stuck > shard.most_stuck) shard.grow_at = 0; // the caller rebuilds
   return true;
 }
 
@@ -152,6 +152,7 @@ void LiveMap::resize(Shard& shard, std::uint32_t count) {
   shard.buckets = static_cast<Bucket*>(allocate_zeroed(count * sizeof(Bucket)));
   shard.count = count;
   shard.stuck = 0;
+  shard.most_stuck = ~std::uint32_t{0};
   shard.grow_at = full_at(count);
   shard.shrink_below = count > 2 * kFewest ? full_at(count) / 4 : 0; // far from full: a swing does not resize twice
   for (std::uint32_t i = 0; i < old.count; ++i) {
@@ -163,6 +164,7 @@ void LiveMap::resize(Shard& shard, std::uint32_t count) {
       place_from(shard, at, bucket.a[place], bucket.b[place] & ~kPassedMask, counter_of(hash));
     }
   }
+  shard.most_stuck = shard.stuck + count / 8 + kFewest; // enough more to be worth the work again
   if (old.buckets != nullptr) release(old.buckets, old.count * sizeof(Bucket));
 }
 

@@ -95,7 +95,8 @@ private:
     std::uint32_t blocks = 0;
     std::uint32_t grow_at = 0; // blocks
     std::uint32_t shrink_below = 0;
-    std::uint32_t stuck = 0; // counters that reached 3
+    std::uint32_t stuck = 0;      // counters that reached 3
+    std::uint32_t most_stuck = 0; // then it is rebuilt
   };
 
   static constexpr unsigned kShardBits = 6;
@@ -106,8 +107,12 @@ private:
   static constexpr std::uint64_t kPassedMask = std::uint64_t{3} << 62;
   static constexpr std::uint64_t kSideSize = (std::uint64_t{1} << kSizeBits) - 1; // "see the side map"
 
-  // The fold brings the page number's upper bits down to where a multiplication spreads them.
-  static std::uint64_t hash_of(std::uint64_t address) { return (address ^ (address >> 21)) * 0x9e37'79b9'7f4a'7c15u; }
+  // One multiplication would do for random addresses; for a heap's regular ones it leaves regular crowds.
+  static std::uint64_t hash_of(std::uint64_t address) {
+    std::uint64_t hash = address * 0x9e37'79b9'7f4a'7c15u;
+    hash ^= hash >> 32;
+    return hash * 0xd6e8'feb8'6659'fd93u;
+  }
   static std::size_t shard_of(std::uint64_t hash) { return hash >> (64 - kShardBits); }
   // Monotone in the hash, so that growing a shard goes over old and new memory in order.
   static std::size_t home(std::uint64_t hash, std::uint32_t count) {

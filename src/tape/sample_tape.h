@@ -1,0 +1,147 @@
+// A small tape with something in every block, made anew for each test: the same bytes every time.
+#pragma once
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "tape/contents.h"
+#include "tape/event.h"
+#include "tape/writer.h"
+
+namespace heaptape {
+
+struct SampleTape {
+  Meta meta{{"command", std::string("server\0--port\0", 14)}, {"pid", "4711"}};
+  std::vector<Module> modules;
+  std::vector<Thread> threads;
+  std::vector<StackNode> stacks;
+  std::vector<Sample> samples{{10, 1 << 20, 1 << 19, 1 << 24, 77, 2}};
+  std::vector<Event> events;
+  std::vector<std::uint64_t> allocated_at; // beside events
+  Summary summary;
+
+  // A random program: every kind, several threads, addresses used again, odd sizes.
+  explicit SampleTape(std::size_t count, std::uint32_t seed = 1) {
+    std::mt19937 random(seed);
+    const auto below = [&](std::uint32_t end) { return static_cast<std::uint32_t>(random() % end); };
+    modules.push_back({"/usr/bin/server",
+                       {1, 2, 3},
+                       0x550000000000,
+                       0x550000000000,
+                       0x550000010000,
+                       5,
+                       {{0x550000000000, 4096, 0, 5}}});
+    for (std::uint32_t i = 1; i <= 3; ++i) threads.push_back({ThreadId(i), 4711 + i, "worker", i, 0});
+    for (std::uint32_t i = 1; i <= 40; ++i)
+      stacks.push_back({StackId(i > 3 ? below(i) : 0), std::uint64_t{0x550000000000} + below(65536)});
+    struct Live {
+      std::uint64_t address, made_at;
+    };
+    std::vector<Live> live;
+    std::uint64_t fresh = 0x5600'0000'0000;
+    std::vector<std::uint64_t> freed;
+    std::uint64_t time = 0;
+    for (std::uint64_t number = 1; number <= count; ++number) {
+      Event event;
+      event.number = number;
+      event.time_us = time += below(4) == 0 ? below(3000) : 0;
+      event.thread = ThreadId(1 + below(3));
+      event.stack = StackId(below(41));
+      std::uint64_t made_at = 0;
+      const auto new_address = [&] {
+        if (!freed.empty() && below(2) == 0) {
+          const std::uint64_t address = freed.back();
+          freed.pop_back();
+          return address;
+        }
+        return fresh += 16 + below(20) * 16 + (below(50) == 0 ? 8 : 0);
+      };
+      const auto size = [&]() -> std::uint64_t { return below(30) == 0 ? std::uint64_t{1} << below(47) : below(300); };
+      const std::uint32_t choice = below(20);
+      if (choice < 9 || live.empty()) {
+        constexpr EventKind kKinds[] = {EventKind::Malloc,        EventKind::Malloc,       EventKind::New,
+                                        EventKind::Calloc,        EventKind::NewArray,     EventKind::Memalign,
+                                        EventKind::PosixMemalign, EventKind::AlignedAlloc, EventKind::Valloc,
+                                        EventKind::Pvalloc};
+        event.kind = kKinds[below(10)];
+        event.address = new_address();
+        event.size = size();
+        live.push_back({event.address, number});
+      } else if (choice < 17) {
+        constexpr EventKind kKinds[] = {EventKind::Free,        EventKind::Free,      EventKind::Delete,
+                                        EventKind::DeleteArray, EventKind::FreeSized, EventKind::Cfree};
+        event.kind = kKinds[below(6)];
+        const std::size_t which = below(3) == 0 ? below(static_cast<std::uint32_t>(live.size())) : live.size() - 1;
+        event.address = live[which].address;
+        made_at = live[which].made_at;
+        freed.push_back(event.address);
+        live.erase(live.begin() + static_cast<std::ptrdiff_t>(which));
+      } else if (choice < 19) {
+        event.kind = below(2) == 0 ? EventKind::Realloc : EventKind::ReallocArray;
+        Live& block = live.back();
+        event.old_address = block.address;
+        made_at = block.made_at;
+        event.address = below(2) == 0 ? block.address : new_address();
+        event.size = size();
+        event.old_released = below(10) == 0;
+        block = {event.address, number};
+      } else {
+        constexpr EventKind kKinds[] = {EventKind::MmapAnonymous, EventKind::MmapFile, EventKind::Munmap,
+                                        EventKind::Mremap, EventKind::ReallocRelease};
+        event.kind = kKinds[below(5)];
+        event.address = 0x7f00'0000'0000 + below(1000) * 4096;
+        if (event.kind != EventKind::ReallocRelease) event.size = (1 + below(100)) * 4096;
+        if (event.kind == EventKind::Mremap) {
+          event.old_address = 0x7e00'0000'0000;
+          event.old_size = 8192;
+        }
+      }
+      events.push_back(event);
+      allocated_at.push_back(below(20) == 0 ? 0 : made_at); // sometimes nobody knows
+    }
+    summary.events = count;
+    summary.per_kind[1] = 3;
+    summary.losses = {{"ring full", 7}};
+    summary.ending = Ending::Killed;
+    summary.ending_detail = 9;
+    summary.note = "a note";
+  }
+
+  // Writes it with an EVENTS block for every `events_per_block` events, and gives the bytes.
+  std::vector<std::byte> bytes(std::size_t events_per_block = EventEncoder::kMaxEvents) const {
+    std::string path = "/tmp/heaptape-sample-XXXXXX";
+    const int fd = ::mkstemp(path.data());
+    HT_CHECK(fd >= 0);
+    ::close(fd);
+    Result<TapeWriter> created = TapeWriter::create(
+        {.path = path, .overwrite = true, .start_realtime_ns = 1'600'000'000'000'000'000, .pid = 4711});
+    HT_CHECK(created.ok());
+    TapeWriter& writer = created.value();
+    EventEncoder encoder;
+    HT_CHECK(writer.add_meta(meta).ok() && writer.add_modules(modules).ok() &&
+             writer.add_stacks(StackId(1), stacks).ok());
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      encoder.add(events[i], allocated_at[i]);
+      if (encoder.count() == events_per_block) HT_CHECK(writer.add_events(encoder).ok());
+    }
+    if (!encoder.empty()) HT_CHECK(writer.add_events(encoder).ok());
+    HT_CHECK(writer.add_threads(threads).ok() && writer.add_samples(samples).ok() && writer.add_summary(summary).ok());
+    std::ifstream file(path, std::ios::binary);
+    const std::vector<char> text((std::istreambuf_iterator<char>(file)), {});
+    ::unlink(path.c_str());
+    const auto* first = reinterpret_cast<const std::byte*>(text.data());
+    return {first, first + text.size()};
+  }
+};
+
+} // namespace heaptape
