@@ -27,7 +27,7 @@ struct CountingSink {
 // blocks die young, as in most programs; addresses come back as a free list would give them.
 class Workload {
 public:
-  Workload(FakeProgram& program, std::uint32_t rings, std::size_t live) : program_(program), random_(7) {
+  Workload(FakeProgram& program, std::uint32_t rings, std::size_t live) : random_(7) {
     for (std::uint32_t i = 0; i < rings; ++i) {
       threads_.push_back(std::make_unique<FakeThread>(program, i, 100 + i, ++time_));
     }
@@ -76,7 +76,6 @@ private:
     thread.malloc(time_, block.address, size_of(block.stack), stacks_[block.stack]);
   }
 
-  FakeProgram& program_;
   std::mt19937_64 random_;
   std::vector<std::unique_ptr<FakeThread>> threads_;
   std::vector<std::uint32_t> stacks_;

@@ -143,7 +143,10 @@ bool run_instructions(const CfiContext& context, const std::uint8_t* code, const
   CfiRow remembered[kRemembered];
   std::size_t depth = 0;
   ByteWalk walk(code, end);
-  const auto scaled = [&](std::int64_t factor) { return factor * context.data_alignment; };
+  const auto scaled = [&](std::int64_t factor) { // may wrap around: the bytes can be anything
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(factor) *
+                                     static_cast<std::uint64_t>(context.data_alignment));
+  };
 
   while (!walk.done()) {
     const auto operation = walk.fixed<std::uint8_t>();

@@ -17,7 +17,8 @@ enum class How : std::uint8_t { Same, AtOffset, Offset, AtExpression, Expression
 class RegisterRule {
 public:
   constexpr RegisterRule() noexcept = default;
-  constexpr RegisterRule(How how, std::int64_t value) noexcept : bits_(value * 256 + static_cast<std::uint8_t>(how)) {}
+  constexpr RegisterRule(How how, std::int64_t value) noexcept
+      : bits_(static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << 8 | static_cast<std::uint8_t>(how))) {}
   RegisterRule(How how, const std::uint8_t* expression) noexcept
       : RegisterRule(how, reinterpret_cast<std::int64_t>(expression)) {}
 
