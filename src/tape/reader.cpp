@@ -53,9 +53,8 @@ struct EventCursor::State {
   std::uint64_t first_us = 0;
   EventDecoder decoder;
   bool decoding = false;
-  std::uint64_t skipped_blocks = 0;
   std::uint64_t unknown_stacks = 0;
-  std::optional<Error> first_error;
+  std::vector<Damage> damage; // one per skipped block
   std::vector<std::byte> buffer;
 
   State(const LoadedTape& loaded, std::size_t block, std::uint64_t number, std::uint64_t time_us)
@@ -63,10 +62,7 @@ struct EventCursor::State {
 
   const EventBlockInfo& block() const { return tape.event_blocks[next_block - 1]; }
 
-  void skip(ErrorCode code, const char* why) {
-    ++skipped_blocks;
-    if (!first_error) first_error = Error{code, block().offset, why};
-  }
+  void skip(const char* why) { damage.push_back({block().offset, block().bytes, why}); }
 
   // Begins to decode the next block that can be; false when there is none.
   bool open_block() {
@@ -75,17 +71,17 @@ struct EventCursor::State {
       const auto header =
           parse_block_header(tape.source.read(block().offset, sizeof(format::BlockHeader), buffer), tape.checksums);
       if (!header) {
-        skip(ErrorCode::BadChecksum, "EVENTS block header changed since the tape was opened");
+        skip("changed since the tape was opened");
         continue;
       }
       const auto payload = tape.source.read(block().offset + sizeof(format::BlockHeader), header->stored_bytes, buffer);
       if (payload.size() != header->stored_bytes ||
           (tape.checksums == Checksums::Verify && format::checksum(payload) != header->payload_checksum)) {
-        skip(ErrorCode::BadChecksum, "EVENTS block checksum differs");
+        skip("checksum differs");
         continue;
       }
       if (!decoder.start(payload)) {
-        skip(ErrorCode::Malformed, "EVENTS block makes no sense although its checksum holds");
+        skip("EVENTS block makes no sense");
         continue;
       }
       return true;
@@ -105,7 +101,7 @@ bool EventCursor::refill() {
     if (!s.decoding && !(s.decoding = s.open_block())) return false;
     auto events = s.decoder.next();
     if (events.empty()) {
-      if (s.decoder.failed()) s.skip(ErrorCode::Malformed, "EVENTS block makes no sense although its checksum holds");
+      if (s.decoder.failed()) s.skip("EVENTS block makes no sense");
       s.decoding = false;
       continue;
     }
@@ -127,8 +123,8 @@ bool EventCursor::refill() {
   }
 }
 
-std::uint64_t EventCursor::skipped_blocks() const { return state_->skipped_blocks; }
-const std::optional<Error>& EventCursor::first_error() const { return state_->first_error; }
+std::uint64_t EventCursor::skipped_blocks() const { return state_->damage.size(); }
+const std::vector<Damage>& EventCursor::damage() const { return state_->damage; }
 std::uint64_t EventCursor::unknown_stacks() const { return state_->unknown_stacks; }
 
 EventCursor TapeReader::events(std::uint64_t first) const {

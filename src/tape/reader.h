@@ -39,6 +39,7 @@ struct BlockTypeSize {
 
 struct EventBlockInfo {
   std::uint64_t offset = 0; // of the block in the file
+  std::uint64_t bytes = 0;  // on disk, block header included
   std::uint64_t first_number = 0;
   std::uint64_t count = 0;
   std::uint64_t first_us = 0;
@@ -110,8 +111,8 @@ public:
   }
   // How many blocks could not be decoded so far, in whole or in part.
   std::uint64_t skipped_blocks() const;
-  // Where the first of them lies and what is wrong with it; nullopt when there is none.
-  const std::optional<Error>& first_error() const;
+  // Where they are and what is wrong with each.
+  const std::vector<Damage>& damage() const;
   // How many events so far named a stack that is not on the tape.
   std::uint64_t unknown_stacks() const;
 

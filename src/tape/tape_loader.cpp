@@ -118,7 +118,8 @@ private:
       const EventBlockInfo& before = tape_.event_blocks.back();
       if (head->first_number < before.first_number + before.count || head->first_us < before.last_us) return false;
     }
-    tape_.event_blocks.push_back({block.offset, head->first_number, head->count, head->first_us, head->last_us});
+    tape_.event_blocks.push_back(
+        {block.offset, block.end() - block.offset, head->first_number, head->count, head->first_us, head->last_us});
     tape_.event_count += head->count;
     return true;
   }

@@ -87,7 +87,7 @@ def max_depth_keeps_the_innermost_frames(test):
 @case
 def a_deep_limit_gives_the_whole_stack(test):
     file = program("stack_shapes")
-    outcome = test.record([file, "deep", 3000], options=["--max-depth", "4000"])
+    outcome = test.record([file, "deep", 1200], options=["--max-depth", "2000"])
     for event, names in named_stacks(outcome.tape, file):
         if 10000 <= event.size < 14000:
             equal(sum(name in LEVELS for name in names), event.size - 10000, f"levels under event {event.number}")
