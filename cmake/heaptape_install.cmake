@@ -3,9 +3,6 @@
 #   lib/MULTIARCH/heaptape/libheaptape.so   in a folder of its own: it is preloaded, never linked against
 #   include/heaptape/*.h
 #   share/doc/heaptape/copyright, CHANGELOG.md
-if(NOT TARGET heaptape OR NOT TARGET heaptape_recorder)
-  return()
-endif()
 install(TARGETS heaptape RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS heaptape_recorder LIBRARY DESTINATION ${HEAPTAPE_INSTALL_RECORDER_DIR})
 install(

@@ -138,7 +138,8 @@ std::vector<std::string> recorder_variables(const RecordOptions& options, const 
   else
     variables.push_back("HEAPTAPE_OUTPUT=" + as_pattern(link.directory) + "/" + collector.tape);
   if (collector.force && !options.follow) variables.push_back("HEAPTAPE_FORCE=1");
-  if (collector.quiet) variables.push_back("HEAPTAPE_QUIET=1");
+  // One summary, the program's: a shell script's children would bury it under theirs.
+  if (collector.quiet || options.follow) variables.push_back("HEAPTAPE_QUIET=1");
   if (options.follow) variables.push_back("HEAPTAPE_FOLLOW=1");
   if (!collector.free_stacks) variables.push_back("HEAPTAPE_FREE_STACKS=0");
   if (collector.max_depth != wire::kDefaultMaxDepth) {
