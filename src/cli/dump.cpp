@@ -1,5 +1,5 @@
 // heaptape dump: every event of a tape, in order.
-#include <algorithm>
+#include <functional>
 #include <unordered_map>
 
 #include "cli/choose_tape.h"
@@ -89,9 +89,8 @@ int print_events(const TapeReader& tape, const EventFilter& filter, const DumpOp
     output.write_if_full();
   }
   const bool written = output.finish();
-  for (const std::string& sentence : damage_sentences(tape.damage())) say(options.tape + ": " + sentence);
-  if (cursor.skipped_blocks() != 0) {
-    say(fmt::format("{}: {} of events could not be read", options.tape, count_of(cursor.skipped_blocks(), "block")));
+  for (const std::vector<Damage>& damage : {std::cref(tape.damage()), std::cref(cursor.damage())}) {
+    for (const std::string& sentence : damage_sentences(damage)) say(options.tape + ": " + sentence);
   }
   return written ? kOk : kTrouble;
 }

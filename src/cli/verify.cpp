@@ -1,4 +1,5 @@
 // heaptape verify: is a tape whole, and could its events have happened?
+#include <functional>
 #include <vector>
 
 #include "analysis/heap_model.h"
@@ -29,6 +30,8 @@ Examples:
   heaptape verify --json app.tape | jq .problems
 )"};
 
+constexpr std::size_t kListed = 1000; // problems; the others are counted
+
 struct Problem {
   std::uint64_t event = 0; // 0: about the file as a whole
   std::string sentence;
@@ -43,7 +46,7 @@ struct Verdict {
 
   void add(std::uint64_t event, std::string sentence) {
     ++problem_count;
-    problems.push_back({event, std::move(sentence)});
+    if (problems.size() < kListed) problems.push_back({event, std::move(sentence)});
   }
 };
 
@@ -91,19 +94,18 @@ Verdict check(const TapeReader& tape) {
     heap.apply(*event);
     if (event->time_us < last_us) verdict.add(event->number, "is earlier than the event before it");
     last_us = event->time_us;
-    if (event->stack.value >= tape.stacks().size() && event->stack.value != 0) {
-      verdict.add(event->number, fmt::format("has the stack {}, which is not on the tape", event->stack.value));
-    }
   }
-  for (const std::string& sentence : damage_sentences(tape.damage())) verdict.add(0, sentence);
-  if (cursor.skipped_blocks() != 0) {
-    verdict.add(0, count_of(cursor.skipped_blocks(), "block") + " of events could not be read");
+  for (const std::vector<Damage>& damage : {std::cref(tape.damage()), std::cref(cursor.damage())}) {
+    for (const std::string& sentence : damage_sentences(damage)) verdict.add(0, sentence);
+  }
+  if (cursor.unknown_stacks() != 0) {
+    verdict.add(0, count_of(cursor.unknown_stacks(), "event") + " with a call stack that is not on the tape");
   }
   for (const ReplayFinding& finding : replay.findings()) verdict.add(finding.event, sentence_for(finding));
   verdict.problem_count += replay.fault_count() - replay.findings().size();
   verdict.finished = tape.summary().has_value();
   // With a part missing the totals cannot agree.
-  if (verdict.finished && tape.damage().empty() && cursor.skipped_blocks() == 0) {
+  if (verdict.finished && tape.damage().empty() && cursor.damage().empty()) {
     check_summary(verdict, *tape.summary(), heap.totals());
   }
   verdict.events = replay.events();

@@ -168,7 +168,30 @@ std::uint64_t Collector::rest_after(const Round& round, std::uint64_t since_last
   return last_rest_ns_;
 }
 
-CollectorResult Collector::record(ProgramEnd& end) {
+// Until the program is gone; true when it has become another one by exec.
+bool Collector::follow(Recording& recording, ProgramEnd& end, CollectorResult& result, const Tell& tell) {
+  std::uint64_t last_ns = monotonic_ns(), next_replaced_ns = last_ns + kReplacedEvery;
+  while (!end.gone()) {
+    const std::uint64_t now_ns = monotonic_ns();
+    const Round round = recording.step(now_ns);
+    if (recording.failed() && !result.told) {
+      result.problem = "recording stopped: " + recording.sink().error()->sentence;
+      result.told = true;
+      tell(result.problem);
+    }
+    const std::uint64_t rest = rest_after(round, now_ns - last_ns);
+    last_ns = now_ns;
+    if (rest == 0) continue;
+    if (now_ns >= next_replaced_ns) {
+      next_replaced_ns = now_ns + kReplacedEvery;
+      if (recording.program_replaced()) return true;
+    }
+    if (!end.gone()) sleep(rest);
+  }
+  return false;
+}
+
+CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
   if (program_ == 0) {
     program_ = static_cast<pid_t>(memory_.header().pid.load(std::memory_order_relaxed));
     end.watch(program_);
@@ -185,29 +208,13 @@ CollectorResult Collector::record(ProgramEnd& end) {
   memory_.close_fd();
   Recording recording(memory_, *writer_, {program_, tape_start_ns_, known_facts(), options_.max_tape_bytes});
 
-  bool replaced = false;
-  std::uint64_t last_ns = monotonic_ns(), next_replaced_ns = last_ns + kReplacedEvery;
-  while (!recording.failed() && !replaced && !end.gone()) {
-    const std::uint64_t now_ns = monotonic_ns();
-    const Round round = recording.step(now_ns);
-    const std::uint64_t rest = rest_after(round, now_ns - last_ns);
-    last_ns = now_ns;
-    if (rest == 0 || recording.failed()) continue;
-    if (now_ns >= next_replaced_ns) {
-      next_replaced_ns = now_ns + kReplacedEvery;
-      replaced = recording.program_replaced();
-    }
-    if (!end.gone()) sleep(rest);
-  }
-
+  const bool replaced = follow(recording, end, result, tell);
   Ending ending = Ending::Unknown;
   int detail = 0;
   std::string note;
   if (recording.failed()) {
-    release_program();
     ending = Ending::CollectorStopped;
     note = recording.sink().error()->sentence;
-    result.problem = "recording stopped: " + note;
   } else if (replaced) {
     ending = Ending::Replaced;
   }
@@ -232,13 +239,13 @@ CollectorResult Collector::record(ProgramEnd& end) {
   return result;
 }
 
-CollectorResult Collector::run(UniqueFd link) {
+CollectorResult Collector::run(UniqueFd link, const Tell& tell) {
   wire::Header& header = memory_.header();
   ProgramEnd end(std::move(link), [&header] {
     header.wake.fetch_add(1, std::memory_order_release);
     futex_wake_all(header.wake);
   });
-  return wait_for_program(end) ? record(end) : not_attached(end);
+  return wait_for_program(end) ? record(end, tell) : not_attached(end);
 }
 
 } // namespace heaptape

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -24,6 +25,7 @@ struct CollectorResult {
   std::string tape; // its path; empty: there is none
   std::uint64_t tape_bytes = 0;
   std::string problem; // one sentence when something went wrong, else empty
+  bool told = false;   // the user has seen it already
 };
 
 class Collector {
@@ -36,12 +38,15 @@ public:
   const std::string& tape_path() const { return tape_path_; }
   int memory_fd() const { return memory_.fd(); }
 
-  // `link`: the launcher's socket, or none. Returns when the tape is finished; the program may still run if the tape failed.
-  CollectorResult run(UniqueFd link);
+  // `link`: the launcher's socket, or none. `tell` shows the user a problem that cannot wait for the end (the tape takes no
+  // more, while the program runs on). Returns when the program is gone and the tape is finished.
+  using Tell = std::function<void(const std::string& sentence)>;
+  CollectorResult run(UniqueFd link, const Tell& tell);
 
 private:
   bool wait_for_program(ProgramEnd& end);
-  CollectorResult record(ProgramEnd& end);
+  CollectorResult record(ProgramEnd& end, const Tell& tell);
+  bool follow(Recording& recording, ProgramEnd& end, CollectorResult& result, const Tell& tell);
   CollectorResult not_attached(ProgramEnd& end);
   void sleep(std::uint64_t ns);
   std::uint64_t rest_after(const Round& round, std::uint64_t since_last_ns);

@@ -53,7 +53,7 @@ int collect_for_launcher(const CollectorOptions& options, SharedMemory memory, U
     return 1;
   }
   send_message(link.get(), LinkMessage::Kind::TapeOpened, 0, collector.tape_path());
-  const CollectorResult result = collector.run(std::move(link));
+  const CollectorResult result = collector.run(std::move(link), print_line);
   print_result(result, options.quiet);
   return exit_status(result);
 }
@@ -75,6 +75,22 @@ bool send_reply(int socket, const wire::HelloReply& reply, int memory_fd) {
     std::memcpy(CMSG_DATA(head), &memory_fd, sizeof memory_fd);
   }
   return ::sendmsg(socket, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof reply);
+}
+
+bool is_nowhere(int fd) {
+  struct stat ours {};
+  struct stat null {};
+  return ::fstat(fd, &ours) != 0 || (::stat("/dev/null", &null) == 0 && ours.st_rdev == null.st_rdev);
+}
+
+// The recorder gives its collector no pipe as stderr, which would be held open for whoever waits for its end. For the one
+// line about a recording that failed, the program's own is borrowed, if it still runs.
+void tell_through(pid_t program, const std::string& sentence) {
+  if (!is_nowhere(STDERR_FILENO)) return print_line(sentence);
+  const std::string path = "/proc/" + std::to_string(program) + "/fd/2";
+  const UniqueFd theirs(::open(path.c_str(), O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
+  const std::string line = "heaptape: " + sentence + "\n";
+  if (theirs) (void)!::write(theirs.get(), line.data(), line.size());
 }
 
 int refuse(int socket, const std::string& sentence) {
@@ -131,23 +147,6 @@ int CollectorProcess::wait() {
   return waited == pid_ && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-namespace {
-
-// The recorder gives its collector no pipe as stderr, which would be held open for whoever waits for its end. For the one
-// line about a recording that failed, the program's own is borrowed, if it still runs. False: we have one already, or none
-// could be had.
-bool borrow_stderr(pid_t program) {
-  struct stat ours {};
-  struct stat null {};
-  if (::fstat(STDERR_FILENO, &ours) != 0 || ::stat("/dev/null", &null) != 0 || ours.st_rdev != null.st_rdev)
-    return false;
-  const std::string path = "/proc/" + std::to_string(program) + "/fd/2";
-  const UniqueFd theirs(::open(path.c_str(), O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
-  return theirs && ::dup2(theirs.get(), STDERR_FILENO) == STDERR_FILENO;
-}
-
-} // namespace
-
 int collect_for(int socket_fd, const CollectorOptions& options) {
   UniqueFd socket(socket_fd);
   wire::Hello hello{};
@@ -169,9 +168,12 @@ int collect_for(int socket_fd, const CollectorOptions& options) {
   reply.pid = static_cast<std::uint32_t>(::getpid());
   if (!send_reply(socket.get(), reply, collector.memory_fd())) return 1;
   socket.reset();
-  const CollectorResult result = collector.run(UniqueFd());
-  const bool borrowed = !result.problem.empty() && borrow_stderr(program);
-  print_result(result, options.quiet || borrowed);
+  CollectorResult result = collector.run(UniqueFd(), [&](const std::string& text) { tell_through(program, text); });
+  if (!result.problem.empty() && !result.told) {
+    tell_through(program, result.problem);
+    result.told = true;
+  }
+  print_result(result, options.quiet);
   return exit_status(result);
 }
 

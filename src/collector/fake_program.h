@@ -1,6 +1,8 @@
 // For tests: a program that writes into shared memory the way wire/layout.h says, without a recorder.
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -22,13 +24,20 @@ namespace heaptape {
 class FakeProgram {
 public:
   explicit FakeProgram(std::uint32_t slots = 16, std::uint32_t ring_records = 64)
-      : memory(create(slots, ring_records)), header(memory.header()) {
+      : FakeProgram(create(slots, ring_records), 3'600'000'000'000) {}
+
+  // Attaches to memory that somebody else made; its clock began `age_ns` ago.
+  FakeProgram(SharedMemory shared, std::uint64_t age_ns) : memory(std::move(shared)), header(memory.header()) {
     header.clock_is_tsc = 0;
-    header.clock_base_ticks = header.clock_base_monotonic_ns = monotonic_ns() - 3'600'000'000'000; // an hour ago
-    header.usable_slots = slots;
+    header.clock_base_ticks = header.clock_base_monotonic_ns = monotonic_ns() - age_ns;
+    header.usable_slots = memory.config().slot_count;
     header.node_count = 1;
-    header.attached = 1;
+    header.pid = static_cast<std::uint32_t>(::getpid());
+    header.attached.store(1, std::memory_order_release);
   }
+
+  // What the program's clock says.
+  std::uint64_t now() const { return monotonic_ns() - header.clock_base_ticks.load(std::memory_order_relaxed); }
 
   // A new stack node; the same (parent, pc) twice makes twins.
   std::uint32_t node(std::uint32_t parent, std::uint64_t pc) {

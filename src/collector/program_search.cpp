@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kFirstLine = 256; // the kernel looks no further either
 constexpr std::string_view kBlanks = " \t";
+constexpr int kMaxInterpreters = 5; // as the kernel allows
 
 std::string_view trim(std::string_view text) {
   const std::size_t first = text.find_first_not_of(kBlanks);
@@ -97,16 +98,17 @@ Result<Program> resolve_program(const std::vector<std::string>& command, const c
   Result<std::string> found = find_program(command[0], search_path);
   if (!found) return found.error();
   Program program{found.value(), command};
-  const auto shebang = parse_shebang(read_beginning(program.path));
-  if (!shebang) return program;
-  auto behind_env = command_behind_env(*shebang);
-  if (!behind_env) return program;
-  const Result<std::string> interpreter = find_program(behind_env->front(), search_path);
-  if (!interpreter) return program; // env will say so
-  program.arguments = std::move(*behind_env);
-  program.arguments.push_back(program.path);
-  program.arguments.insert(program.arguments.end(), command.begin() + 1, command.end());
-  program.path = interpreter.value();
+  // The interpreter may be a script itself, as those of version managers are.
+  for (int depth = 0; depth < kMaxInterpreters; ++depth) {
+    const auto shebang = parse_shebang(read_beginning(program.path));
+    auto behind_env = shebang ? command_behind_env(*shebang) : std::nullopt;
+    if (!behind_env) break;
+    const Result<std::string> interpreter = find_program(behind_env->front(), search_path);
+    if (!interpreter) break; // env will say so
+    behind_env->push_back(program.path);
+    behind_env->insert(behind_env->end(), program.arguments.begin() + 1, program.arguments.end());
+    program = {interpreter.value(), std::move(*behind_env)};
+  }
   return program;
 }
 

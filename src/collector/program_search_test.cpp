@@ -86,6 +86,15 @@ TEST_F(ProgramSearch, ScriptThatAsksEnvRunsItsInterpreter) {
   EXPECT_EQ(program.arguments, (std::vector<std::string>{"mypython", script, "-v", "x y"}));
 }
 
+TEST_F(ProgramSearch, InterpreterThatIsAScriptItselfIsFollowed) {
+  const std::string script = file("run.py", "#!/usr/bin/env mypython\n", 0755);
+  const std::string shim = file("bin/mypython", "#!/usr/bin/env mybash\n", 0755);
+  const std::string bash = file("bin/mybash", "", 0755);
+  const Program program = resolve_program({script, "-v"}, (folder_ + "/bin").c_str()).value();
+  EXPECT_EQ(program.path, bash);
+  EXPECT_EQ(program.arguments, (std::vector<std::string>{"mybash", shim, script, "-v"}));
+}
+
 TEST_F(ProgramSearch, OrdinaryScriptIsLeftToTheKernel) {
   const std::string script = file("run.sh", "#!/bin/sh\n", 0755);
   const Program program = resolve_program({script, "a"}, "").value();

@@ -38,6 +38,12 @@ Recording::Recording(const SharedMemory& memory, TapeWriter& writer, RecordingFa
   write_meta(facts_.meta);
 }
 
+void Recording::CountOnly::consume(std::span<RingItem> items) {
+  for (const RingItem& item : items) {
+    if (item.kind() != EventKind::None && item.kind() < EventKind::TapeKinds) ++events;
+  }
+}
+
 void Recording::write_meta(const Meta& known) {
   Meta meta = proc_.facts();
   for (const auto& [name, value] : known) meta.try_emplace(name, value);
@@ -47,7 +53,7 @@ void Recording::write_meta(const Meta& known) {
 
 Round Recording::step(std::uint64_t now_ns) {
   clock_.calibrate();
-  const Round round = rings_.round(clock_, builder_);
+  const Round round = rings_.round(clock_, consumer());
   write_modules();
   keep_house(now_ns);
   return round;
@@ -155,16 +161,15 @@ Summary Recording::summarize() const {
   lose(wire::loss_name(wire::Loss::StackTooDeep), stacks_.too_deep_stacks());
   lose(kLossDamaged, builder_.damaged() + stacks_.damaged() + (modules_.damaged() ? 1 : 0));
   lose(kLossStuck, rings_.forced_rounds());
-  lose(kLossNotWritten, builder_.events() - totals.events);
+  lose(kLossNotWritten, builder_.events() - totals.events + count_only_.events);
   return summary;
 }
 
 void Recording::drain() {
   clock_.calibrate();
   end_us_ = clock_.plain_us(clock_.now());
-  if (failed()) return;
-  take_sample();
-  rings_.finish(builder_);
+  if (!failed()) take_sample();
+  rings_.finish(consumer());
   write_modules();
   sink_.flush();
 }
@@ -175,11 +180,14 @@ Summary Recording::finish(Ending ending, std::int32_t detail, const std::string&
   summary.ending = ending;
   summary.ending_detail = detail;
   summary.note = note;
-  // Also after a failure: a full disk may have room for a few bytes, and --max-tape means the events.
+  const auto write_summary = [&] { sink_.write([&](TapeWriter& writer) { return writer.add_summary(summary); }); };
+  // A full disk may have room for a few bytes, and --max-tape means the events; the summary is what is wanted most then.
+  const bool was_failed = failed();
   sink_.ignore_failure();
+  if (was_failed) write_summary();
   write_threads(true);
   write_samples();
-  sink_.write([&](TapeWriter& writer) { return writer.add_summary(summary); });
+  if (!was_failed) write_summary();
   return summary;
 }
 

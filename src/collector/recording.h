@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,7 +42,7 @@ public:
   // Takes out what is ready; from time to time also samples, thread names and so on. `now_ns` is CLOCK_MONOTONIC.
   Round step(std::uint64_t now_ns);
 
-  // The tape takes no more.
+  // The tape takes no more. From then on step() only counts the events, until the program's end: what is missing has a number.
   bool failed() const { return sink_.error().has_value(); }
   const TapeSink& sink() const { return sink_; }
 
@@ -54,6 +55,16 @@ public:
   Summary finish(Ending ending, std::int32_t detail, const std::string& note);
 
 private:
+  // Where items go when the tape takes no more.
+  struct CountOnly final : ItemConsumer {
+    void consume(std::span<RingItem> items) override;
+    std::uint64_t events = 0;
+  };
+
+  ItemConsumer& consumer() {
+    if (failed()) return count_only_;
+    return builder_;
+  }
   void keep_house(std::uint64_t now_ns);
   void write_meta(const Meta& known);
   void write_modules();
@@ -79,6 +90,7 @@ private:
   TapeSink sink_;
   RingSet rings_;
   EventBuilder<TapeSink> builder_;
+  CountOnly count_only_;
 
   std::vector<Sample> samples_;
   std::uint64_t samples_taken_ = 0;

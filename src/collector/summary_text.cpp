@@ -56,13 +56,13 @@ std::string losses_text(const Summary& summary) {
   return text;
 }
 
+} // namespace
+
 // One write call, so that lines of two processes do not mix.
 void print_line(const std::string& text) {
   const std::string line = "heaptape: " + text + "\n";
   (void)!::write(STDERR_FILENO, line.data(), line.size());
 }
-
-} // namespace
 
 std::string summary_text(const CollectorResult& result) {
   const Summary& summary = result.summary;
@@ -79,7 +79,7 @@ std::string summary_text(const CollectorResult& result) {
 }
 
 void print_result(const CollectorResult& result, bool quiet) {
-  if (!result.problem.empty()) print_line(result.problem);
+  if (!result.problem.empty() && !result.told) print_line(result.problem);
   if (!quiet && !result.tape.empty()) print_line(summary_text(result));
 }
 

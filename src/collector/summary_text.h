@@ -10,7 +10,10 @@ namespace heaptape {
 // "1,234,567 events in 2.31 s, peak 12.3 MB, ...", without "heaptape: " and newline.
 std::string summary_text(const CollectorResult& result);
 
-// Prints the summary (unless quiet) and what went wrong, each as one line on stderr.
+// One line on stderr: "heaptape: " and the text.
+void print_line(const std::string& text);
+
+// Prints the summary (unless quiet) and what went wrong (unless told already), each as one line on stderr.
 void print_result(const CollectorResult& result, bool quiet);
 
 } // namespace heaptape

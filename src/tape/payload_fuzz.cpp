@@ -11,7 +11,7 @@ namespace {
 using namespace heaptape;
 
 std::vector<Event> decode(std::span<const std::byte> payload) {
-  EventDecoder decoder;
+  static EventDecoder decoder; // large; a new one each time would take most of the time
   std::vector<Event> events;
   if (!decoder.start(payload)) return events;
   for (auto run = decoder.next(); !run.empty(); run = decoder.next())

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 HEAPTAPE = os.environ.get("HEAPTAPE", "")
 READ_SECONDS = 60
+DECODER = json.JSONDecoder()
 
 
 class Frame(NamedTuple):
@@ -56,7 +57,8 @@ class Tape:
             entry = json.loads(head + "}" if comma else line)
             number = entry["stack"]
             if comma and (modules_change or number not in known):
-                known[number] = tuple(make_frame(frame) for frame in json.loads(frames[:-1]))
+                # Other fields may follow the frames.
+                known[number] = tuple(make_frame(frame) for frame in DECODER.raw_decode(frames)[0])
             events.append(Event(entry["event"], entry["time_us"], entry["tid"], entry["kind"], int(entry["address"], 16),
                                 entry.get("size", 0), int(entry.get("old_address", "0"), 16), known.get(number, ())))
         return events

@@ -1,0 +1,45 @@
+#include "collector/summary_text.h"
+
+#include <gtest/gtest.h>
+
+namespace heaptape {
+namespace {
+
+CollectorResult good_result() {
+  CollectorResult result;
+  result.attached = true;
+  result.tape = "heaptape.sqlite3.4711.tape";
+  result.tape_bytes = 1'802'000;
+  result.summary.events = 1'234'567;
+  result.summary.duration_us = 2'310'000;
+  result.summary.peak_bytes = 12'300'000;
+  result.summary.live_bytes = 1'200'000;
+  result.summary.live_blocks = 345;
+  return result;
+}
+
+TEST(SummaryText, SaysWhatWasRecordedInOneLine) {
+  EXPECT_EQ(summary_text(good_result()),
+            "1,234,567 events in 2.31 s, peak 12.3 MB, still live 1.20 MB in 345 blocks, 0 lost -> "
+            "heaptape.sqlite3.4711.tape (1.80 MB, 1.46 bytes/event)");
+}
+
+TEST(SummaryText, NamesEveryLoss) {
+  CollectorResult result = good_result();
+  result.summary.losses = {{"ring full", 1500}, {"no thread slot", 2}};
+  const std::string text = summary_text(result);
+  EXPECT_NE(text.find("1,502 lost"), std::string::npos) << text;
+  EXPECT_NE(text.find("ring full"), std::string::npos) << text;
+  EXPECT_NE(text.find("no thread slot"), std::string::npos) << text;
+}
+
+TEST(SummaryText, AnEmptyRecordingDividesByNothing) {
+  CollectorResult result = good_result();
+  result.summary = {};
+  result.tape_bytes = 900;
+  EXPECT_EQ(summary_text(result),
+            "0 events in 0.00 s, peak 0 B, still live 0 B in 0 blocks, 0 lost -> heaptape.sqlite3.4711.tape (900 B)");
+}
+
+} // namespace
+} // namespace heaptape
