@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -16,6 +17,9 @@ constexpr std::uint32_t kFewest = 8;                   // buckets of a shard
 constexpr std::uint64_t kOne = std::uint64_t{1} << 62; // in a bucket's counter
 // Of four places 2.8 are taken when a shard grows, and 2.24 right after: 28.6 bytes per block.
 constexpr std::uint32_t full_at(std::uint32_t buckets) { return buckets * 14 / 5; }
+
+// Up to here, 32 MiB over all shards, memory is cheaper than moving blocks: shards double, and stay.
+constexpr std::uint32_t kThrifty = 8192;
 
 // Large arrays come straight from the kernel: they are zero, and they go back when freed, while malloc would keep the odd
 // sizes of a growing table as holes.
@@ -139,11 +143,12 @@ bool LiveMap::find(std::uint64_t address, LiveBlock& block) const {
 // Full, or with too many counters stuck; then the same size will do.
 void LiveMap::grow(Shard& shard) {
   const bool full = shard.blocks >= full_at(shard.count);
-  resize(shard, full ? shard.count + shard.count / 4 : shard.count);
+  const std::uint32_t larger = shard.count < kThrifty ? 2 * shard.count : shard.count + shard.count / 4;
+  resize(shard, full ? larger : shard.count);
 }
 
 void LiveMap::shrink(Shard& shard) {
-  const std::uint32_t wanted = shard.blocks / 2 + kFewest;
+  const std::uint32_t wanted = std::max(shard.blocks / 2 + kFewest, kThrifty);
   if (wanted < shard.count) resize(shard, wanted);
 }
 
@@ -154,7 +159,7 @@ void LiveMap::resize(Shard& shard, std::uint32_t count) {
   shard.stuck = 0;
   shard.most_stuck = ~std::uint32_t{0};
   shard.grow_at = full_at(count);
-  shard.shrink_below = count > 2 * kFewest ? full_at(count) / 4 : 0; // far from full: a swing does not resize twice
+  shard.shrink_below = count > kThrifty ? full_at(count) / 4 : 0; // far from full: a swing does not resize twice
   for (std::uint32_t i = 0; i < old.count; ++i) {
     const Bucket& bucket = old.buckets[i];
     for (unsigned place = 0; place < kPlaces; ++place) {

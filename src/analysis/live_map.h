@@ -1,6 +1,6 @@
 // The blocks that are live, by address. 16 bytes per place, never more than 32 bytes per block of the largest live set
-// (plus 64 KiB), also while it grows: the table is split into shards that grow one at a time, each by a quarter. A shard that
-// is four fifths empty shrinks. One thread at a time.
+// (plus 32 MiB), also while it grows: the table is split into shards that grow one at a time, large ones by a quarter. A
+// large shard that is four fifths empty shrinks. One thread at a time.
 //
 // A bucket is one cache line with four places; looking through it takes no branch that depends on where the block lies. A
 // block that finds its home bucket full goes to the next one, and every bucket it passed counts it (in one of four counters,

@@ -36,8 +36,7 @@ std::uint64_t random_key() {
 bool same_layout(const wire::Config& a, const wire::Config& b) {
   return a.slot_count == b.slot_count && a.ring_records == b.ring_records && a.ring_stride == b.ring_stride &&
          a.table_count == b.table_count && a.node_capacity == b.node_capacity && a.slots == b.slots &&
-         a.modules == b.modules && a.tables == b.tables && a.nodes == b.nodes && a.rings == b.rings &&
-         a.total_bytes == b.total_bytes;
+         a.modules == b.modules && a.nodes == b.nodes && a.rings == b.rings && a.total_bytes == b.total_bytes;
 }
 
 // The program has the same limit on its address space as we have, and needs most of it for itself.
@@ -48,7 +47,8 @@ wire::Config fitting_config(const CollectorOptions& options) {
   constexpr std::uint32_t kFewTables = 4;
   constexpr std::uint32_t kFewestSlots = 8;
   std::uint32_t slots = options.slot_count;
-  while (config.total_bytes > limit.rlim_cur / 8 && slots > kFewestSlots) {
+  const auto needed = [&config] { return config.total_bytes + wire::table_offset(config.table_count); };
+  while (needed() > limit.rlim_cur / 8 && slots > kFewestSlots) {
     slots /= 2;
     config = wire::make_config(slots, options.ring_records, kFewTables);
   }

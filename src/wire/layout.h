@@ -8,7 +8,6 @@
 //   0                 Header (config, state, counters)       collector: config; program: state, counters
 //   header.slots      ThreadSlot[slot_count]                 program: producer line; collector: consumer line
 //   header.modules    module log, append only                program
-//   header.tables     intern tables, each 4x the one before  program
 //   header.nodes      StackNode[node_capacity]               program
 //   header.rings      ring and scratch of slot 0, of slot 1, ...   program (scratch: its own state, read by nobody else)
 //
@@ -24,7 +23,7 @@
 namespace heaptape::wire {
 
 inline constexpr std::uint64_t kMagic = 0x31'65'72'69'57'74'48'00; // "\0HtWire1"
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 inline constexpr std::size_t kPage = 4096;
 
 // ---------------------------------------------------------------------------------------------------------------- rings
@@ -110,6 +109,7 @@ struct InternEntry {
 };
 static_assert(sizeof(InternEntry) == 16);
 
+// The tables lie in memory of the program's own; how many there may be limits the nodes.
 inline constexpr unsigned kTableCount = 6;
 inline constexpr unsigned kFirstTableBits = 14; // tables of 2^14, 2^16, ... 2^24 entries
 constexpr unsigned table_bits(unsigned table) { return kFirstTableBits + 2 * table; }
@@ -186,7 +186,6 @@ struct Config {
   std::uint64_t ring_stride;
   std::uint64_t slots; // offsets from the start of the memory
   std::uint64_t modules;
-  std::uint64_t tables;
   std::uint64_t nodes;
   std::uint64_t rings;
   std::uint64_t total_bytes;
@@ -259,8 +258,7 @@ constexpr Config make_config(std::uint32_t slot_count, std::uint32_t ring_record
   config.ring_stride = round_to_page(std::uint64_t{ring_records} * sizeof(Record)) + kScratchBytes;
   config.slots = kPage;
   config.modules = config.slots + round_to_page(std::uint64_t{slot_count} * sizeof(ThreadSlot));
-  config.tables = config.modules + kModuleLogBytes;
-  config.nodes = config.tables + table_offset(table_count);
+  config.nodes = config.modules + kModuleLogBytes;
   config.rings = config.nodes + std::uint64_t{config.node_capacity} * sizeof(StackNode);
   config.total_bytes = config.rings + slot_count * config.ring_stride;
   return config;

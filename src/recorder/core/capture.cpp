@@ -80,8 +80,9 @@ inline Step step(StackMemory& memory, Range& range, Rule rule, Frame& frame) noe
 // frame from which on that may not be said, plus one.
 std::size_t find_change(const StackCache& cache, std::size_t index) noexcept {
   const std::size_t extra_end = cache.details[index].extra_end;
-  if (all_hold(cache.returns, index) && all_hold(cache.extra, extra_end)) [[likely]]
+  if (all_hold(cache.returns, index) && (extra_end == 0 || all_hold(cache.extra, extra_end))) [[likely]]
     return 0;
+  if (!all_hold(cache.returns, 0)) return 1;
   if (const std::size_t changed = innermost_changed(cache.returns, index); changed != 0) return changed;
   const std::size_t extra = innermost_changed(cache.extra, extra_end);
   std::size_t frame = index;
@@ -92,14 +93,19 @@ std::size_t find_change(const StackCache& cache, std::size_t index) noexcept {
 // The same on a stack we know less about: word by word, so that nothing is read that the frames inside do not lead to.
 std::size_t find_change_carefully(const StackCache& cache, std::size_t index, StackMemory& memory,
                                   Range& range) noexcept {
-  const auto holds = [&](const auto& words, std::size_t k) {
-    return reaches(memory, range, words.addresses[k]) && load(words.addresses[k]) == words.values[k];
+  const auto holds = [&](std::uint64_t address, std::uint64_t value) {
+    return reaches(memory, range, address) && load(address) == value;
   };
+  const auto& returns = cache.returns;
   for (std::size_t k = index; k > 0; --k) {
-    if (!holds(cache.returns, k - 1)) return k;
+    if (!holds(returns.addresses[k - 1], returns.values[k - 1])) return k;
   }
   for (std::size_t k = 0; k < cache.details[index].extra_end; ++k) {
-    if (!holds(cache.extra, k)) return index + 1;
+    if (!holds(cache.extra.addresses[k], cache.extra.values[k])) return index + 1;
+  }
+  for (std::size_t k = returns.kRound - returns.kRoot; k < returns.kRound; ++k) {
+    const bool ours = returns.front_addresses[k] == reinterpret_cast<std::uint64_t>(&returns.front_values[k]);
+    if (!ours && !holds(returns.front_addresses[k], returns.front_values[k])) return 1;
   }
   return 0;
 }
@@ -136,109 +142,175 @@ std::uint32_t root_of(std::uint64_t mark, std::uint64_t& hash) noexcept {
   return id;
 }
 
-// Adds the words that the way outward from the outermost frame read: why it ended there must stay true.
-std::uint16_t guard_root(StackCache& cache, const NewFrame& root, const Range& range) noexcept {
-  std::uint16_t used = 0;
+// Notes the words that the way outward from the outermost frame read: why it ended there must stay true.
+void guard_root(StackCache& cache, const NewFrame& root, const Range& range) noexcept {
+  std::size_t used = 0;
   const auto guard = [&](std::uint64_t address) {
-    if ((address & 7) == 0 && range.holds(address)) cache.extra.set(used++, address, load(address));
+    if ((address & 7) == 0 && range.holds(address)) cache.returns.set_front(++used, address, load(address));
   };
-  switch (root.rule.kind) {
-  case RuleKind::Rsp:
-  case RuleKind::Rbp: guard(caller_slot(root.rule, root)); break;
-  case RuleKind::Drap: {
+  if (root.rule.kind == RuleKind::Rsp || root.rule.kind == RuleKind::Rbp) {
+    guard(caller_slot(root.rule, root));
+  } else if (root.rule.kind == RuleKind::Drap) {
     const std::uint64_t cfa_word = root.rbp + static_cast<std::uint64_t>(std::int64_t{root.rule.cfa_offset});
     guard(cfa_word);
-    if (used != 0) guard(cache.extra.values[0] - 8);
-    break;
+    if (used != 0) guard(load(cfa_word) - 8);
   }
-  case RuleKind::End:
-  case RuleKind::Stop:
-  case RuleKind::Slow: break;
-  }
-  return used;
+  while (used < cache.returns.kRoot) cache.returns.always_holds(++used);
 }
 
-// Puts the fresh frames, innermost first in the array, inside the cache's frames and gives the innermost one's number.
-std::uint32_t add_frames(ThreadState& thread, std::size_t fresh, std::uint64_t mark, const Range& range) noexcept {
-  StackCache& cache = thread.cache;
-  std::size_t count = cache.count;
-  if (count + fresh > g_recorder.max_depth) [[unlikely]]
-    return intern_too_deep(thread, count, fresh);
+// What is known about the frames so far, on the way from the outside to the innermost.
+struct Inward {
+  std::uint64_t hash;
+  std::uint32_t id;
+  bool needs_rbp;
 
-  std::uint64_t hash = 0;
-  std::uint32_t id = 0;
-  if (count != 0) {
-    hash = cache.details[count - 1].hash;
-    id = cache.details[count - 1].id;
-  } else {
-    id = root_of(mark, hash);
-  }
-  // Where each frame's number is looked up depends on addresses only, so all the looking up can be under way at once.
-  for (std::size_t i = fresh, k = count; i > 0; --i, ++k) {
-    hash = path_hash(hash, thread.fresh[i - 1].pc);
-    cache.details[k].hash = hash;
-    __builtin_prefetch(g_recorder.stacks.place_of(hash));
-  }
-  bool needs_rbp = count != 0 && cache.details[count - 1].needs_rbp;
-  std::uint16_t extra = count != 0 ? cache.details[count - 1].extra_end : std::uint16_t{0};
-  for (std::size_t i = fresh; i > 0; --i, ++count) {
-    const NewFrame& frame = thread.fresh[i - 1];
+  // Goes on to a frame inside; `caller_slot` is the return slot of the one before. Calls guard(address) for the words that the
+  // way outward from here depends on, return slots aside.
+  template <class Guard>
+  void add(const NewFrame& frame, std::uint64_t path, std::uint64_t caller_slot, Guard guard) noexcept {
     const Rule rule = frame.rule;
-    StackCache::Detail& detail = cache.details[count];
-    id = g_recorder.stacks.intern(id, frame.pc, detail.hash);
-    cache.returns.set(count, frame.slot, frame.pc);
-    const auto guard = [&](std::uint64_t address) { cache.extra.set(extra++, address, load(address)); };
-    if (count == 0) [[unlikely]] {
-      needs_rbp = rule.kind == RuleKind::Rbp || rule.kind == RuleKind::Drap;
-      extra = guard_root(cache, frame, range);
-    } else if (rule.kind == RuleKind::Drap) [[unlikely]] {
+    id = g_recorder.stacks.intern(id, frame.pc, path);
+    hash = path;
+    if (rule.kind == RuleKind::Drap) [[unlikely]] {
       guard(frame.rbp + static_cast<std::uint64_t>(std::int64_t{rule.cfa_offset}));
       if ((rule.flags & kSavesRbp) != 0 && needs_rbp) {
         guard(frame.rbp + static_cast<std::uint64_t>(std::int64_t{rule.rbp_words} * 8));
       }
       needs_rbp = true;
-    } else {
-      if (rule.rbp_words != 0) {
-        // The RBP that a frame further out starts from comes out of this word.
-        if (needs_rbp && kGuardSavedRbp) {
-          guard(cache.returns.addresses[count - 1] + 8 + static_cast<std::uint64_t>(std::int64_t{rule.rbp_words} * 8));
-        }
-        needs_rbp = false;
-      }
-      if (rule.kind == RuleKind::Rbp) needs_rbp = true;
+      return;
     }
+    if (rule.rbp_words != 0) {
+      // The RBP that a frame further out starts from comes out of this word.
+      if (needs_rbp && kGuardSavedRbp) {
+        guard(caller_slot + 8 + static_cast<std::uint64_t>(std::int64_t{rule.rbp_words} * 8));
+      }
+      needs_rbp = false;
+    }
+    if (rule.kind == RuleKind::Rbp) needs_rbp = true;
+  }
+};
+
+// Puts the fresh frames [first, fresh), innermost first in the array, inside the cache's frames and gives the innermost one's
+// number.
+std::uint32_t add_frames(ThreadState& thread, std::size_t first, std::size_t fresh, std::uint64_t mark,
+                         const Range& range) noexcept {
+  StackCache& cache = thread.cache;
+  std::size_t count = cache.count;
+
+  Inward inward{};
+  std::uint16_t extra = 0;
+  if (count != 0) {
+    const StackCache::Detail& outer = cache.details[count - 1];
+    inward = {outer.hash, outer.id, outer.needs_rbp};
+    extra = outer.extra_end;
+  } else {
+    inward.id = root_of(mark, inward.hash);
+  }
+  // Where each frame's number is looked up depends on addresses only, so all the looking up can be under way at once.
+  std::uint64_t hash = inward.hash;
+  for (std::size_t i = fresh, k = count; i > first; --i, ++k) {
+    hash = path_hash(hash, thread.fresh[i - 1].pc);
+    cache.details[k].hash = hash;
+    __builtin_prefetch(g_recorder.stacks.place_of(hash));
+  }
+  for (std::size_t i = fresh; i > first; --i, ++count) {
+    const NewFrame& frame = thread.fresh[i - 1];
+    StackCache::Detail& detail = cache.details[count];
+    if (count == 0) [[unlikely]] {
+      inward.id = g_recorder.stacks.intern(inward.id, frame.pc, detail.hash);
+      inward.needs_rbp = frame.rule.kind == RuleKind::Rbp || frame.rule.kind == RuleKind::Drap;
+      guard_root(cache, frame, range);
+    } else {
+      inward.add(frame, detail.hash, cache.returns.addresses[count - 1],
+                 [&](std::uint64_t address) { cache.extra.set(extra++, address, load(address)); });
+    }
+    cache.returns.set(count, frame.slot, frame.pc);
     detail.rbp = frame.rbp;
-    detail.rule = rule;
-    detail.id = id;
+    detail.rule = frame.rule;
+    detail.id = inward.id;
     detail.extra_end = extra;
-    detail.needs_rbp = needs_rbp;
+    detail.needs_rbp = inward.needs_rbp;
+    cache.stamps[count] = ++cache.stamps_given;
   }
   cache.count = static_cast<std::uint32_t>(count);
-  return id;
+  return inward.id;
 }
 
-// Notes the innermost frame of the cache as a place the program calls from, so that the next call from there is quick.
-void note_site(ThreadState& thread, std::uint32_t generation) noexcept {
+// How many of the fresh frames, counted from the join inward, the last capture that came here had too. 0 when that was long ago:
+// then most captures find their paths, and the cache had better stay as it is.
+std::size_t note_stray(ThreadState& thread, std::size_t fresh, std::uint64_t join_slot) noexcept {
+  Stray& stray = thread.stray;
+  const std::uint64_t position = thread.slot->reserved.load(std::memory_order_relaxed);
+  stray.run = position - stray.position <= kDense ? stray.run + 1 : 0;
+  const bool dense = stray.run >= kLongRun;
+  stray.position = position;
+  std::size_t common = 0, k = 0;
+  if (dense) {
+    while (k < stray.frames && stray.slots[k] >= join_slot) ++k;
+    while (common < fresh && k < stray.frames && stray.slots[k] == thread.fresh[fresh - 1 - common].slot &&
+           stray.pcs[k] == thread.fresh[fresh - 1 - common].pc) {
+      ++common, ++k;
+    }
+  }
+  stray.frames = fresh;
+  for (std::size_t i = 0; i < fresh; ++i) {
+    stray.slots[i] = thread.fresh[fresh - 1 - i].slot;
+    stray.pcs[i] = thread.fresh[fresh - 1 - i].pc;
+  }
+  return common;
+}
+
+// The number of the stack that the fresh frames make inside the cache's frame `join`. The cache stays as it is; the way is
+// remembered, if it is short enough.
+std::uint32_t add_path(ThreadState& thread, std::size_t fresh, std::size_t join, const Frame& site,
+                       std::uint32_t generation) noexcept {
   const StackCache& cache = thread.cache;
-  const std::size_t innermost = cache.count - 1;
-  const StackCache::Detail& detail = cache.details[innermost];
-  const Rule rule = detail.rule;
-  if (rule.kind != RuleKind::Rsp && rule.kind != RuleKind::Rbp) return;
-  const StackCache::Detail& caller = cache.details[innermost - 1];
-  KnownSite& site = known_site(thread, cache.returns.values[innermost], cache.returns.addresses[innermost]);
-  site.pc = cache.returns.values[innermost];
-  site.slot = cache.returns.addresses[innermost];
-  site.rbp = detail.rbp;
-  site.caller_slot = cache.returns.addresses[innermost - 1];
-  // Words the site's function saved RBP in are not among those that guard its caller.
-  site.rbp_word = caller.needs_rbp && rule.rbp_words != 0
-                      ? site.caller_slot + 8 + static_cast<std::uint64_t>(std::int64_t{rule.rbp_words} * 8)
-                      : 0;
-  site.needs_rbp = detail.needs_rbp ? 1 : 0;
-  site.caller = static_cast<std::uint32_t>(innermost - 1);
-  site.caller_id = caller.id;
-  site.id = detail.id;
-  site.generation = generation;
+  const StackCache::Detail& outer = cache.details[join];
+  const std::uint64_t join_slot = cache.returns.addresses[join];
+  KnownPath& path = thread.known.make_room(site.pc, site.slot);
+  path.pc = 0; // not valid before it is complete
+  std::size_t words = 0;
+  bool fits = true;
+  const auto note = [&](std::uint64_t address, std::uint64_t value) {
+    const std::uint64_t offset = address - site.slot;
+    if (offset >= join_slot - site.slot || offset != static_cast<std::uint32_t>(offset) || words == kMostWords) {
+      fits = false;
+      return;
+    }
+    path.offsets[words] = static_cast<std::uint32_t>(offset);
+    path.values[words++] = value;
+  };
+  for (std::size_t i = 1; i < fresh; ++i) note(thread.fresh[i].slot, thread.fresh[i].pc);
+  path.frames = static_cast<std::uint8_t>(words);
+
+  std::uint64_t hash = outer.hash;
+  for (std::size_t i = fresh; i > 0; --i) {
+    hash = path_hash(hash, thread.fresh[i - 1].pc);
+    __builtin_prefetch(g_recorder.stacks.place_of(hash));
+  }
+  Inward inward{outer.hash, outer.id, outer.needs_rbp};
+  std::uint64_t caller_slot = join_slot;
+  for (std::size_t i = fresh; i > 0; --i) {
+    const NewFrame& frame = thread.fresh[i - 1];
+    inward.add(frame, path_hash(inward.hash, frame.pc), caller_slot,
+               [&](std::uint64_t address) { note(address, load(address)); });
+    caller_slot = frame.slot;
+  }
+  if (!fits) return inward.id;
+  path.words = static_cast<std::uint8_t>(words);
+  for (; words < kMostWords; ++words) {
+    path.offsets[words] = 0;
+    path.values[words] = site.pc;
+  }
+  path.slot = site.slot;
+  path.rbp = site.rbp;
+  path.needs_rbp = inward.needs_rbp ? 1 : 0;
+  path.join_stamp = cache.stamps[join];
+  path.join = static_cast<std::uint32_t>(join);
+  path.id = inward.id;
+  path.generation = generation;
+  path.pc = site.pc;
+  return inward.id;
 }
 
 } // namespace
@@ -269,6 +341,18 @@ std::uint32_t capture_changed(ThreadState& thread, std::uint64_t pc, std::uint64
         const std::size_t changed =
             own ? find_change(cache, known - 1) : find_change_carefully(cache, known - 1, memory, range);
         if (changed == 0) [[likely]] {
+          if (own && fresh <= kMostWords && known + fresh <= g_recorder.max_depth) {
+            std::size_t common = note_stray(thread, fresh, cache.returns.addresses[known - 1]);
+            // As long as the cache fits into one round of comparing, more frames in it cost nothing.
+            if (known == cache.count && known < cache.returns.kRound && fresh > 1) common = fresh - 1;
+            if (common != 0) {
+              cache.count = static_cast<std::uint32_t>(known);
+              add_frames(thread, fresh - common, fresh, 0, range);
+              known += common;
+              fresh -= common;
+            }
+            return add_path(thread, fresh, known - 1, {pc, slot, rbp}, generation);
+          }
           cache.count = static_cast<std::uint32_t>(known);
           break;
         }
@@ -305,9 +389,9 @@ std::uint32_t capture_changed(ThreadState& thread, std::uint64_t pc, std::uint64
     cache.count = 0;
     break;
   }
-  const std::uint32_t id = add_frames(thread, fresh, mark, range);
-  if (own && cache.count >= 2 && cache.returns.addresses[cache.count - 1] == slot) note_site(thread, generation);
-  return id;
+  if (cache.count + fresh > g_recorder.max_depth) [[unlikely]]
+    return intern_too_deep(thread, cache.count, fresh);
+  return add_frames(thread, 0, fresh, mark, range);
 }
 
 } // namespace heaptape::recorder

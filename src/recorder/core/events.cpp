@@ -40,7 +40,8 @@ ThreadState* prepare(std::uint32_t index, const Frame& site) noexcept {
   thread->ring_shift = static_cast<unsigned>(__builtin_ctz(config.ring_records));
   thread->limit = 0;
   thread->slow_captures = 0;
-  thread->cache.count = 0; // the former thread's stack is gone
+  thread->cache.start(); // the former thread's stack is gone
+  thread->known.start();
   // A filter may forbid even this; then the collector does without the number.
   thread->tid = in_sandbox() ? 0 : static_cast<std::uint32_t>(system_call(SYS_gettid));
   // A thread's control block sits at the top of its stack; the first thread's stack is the process's.
@@ -92,8 +93,9 @@ bool was_abandoned(ThreadState& thread, const Frame& site) noexcept {
 
 } // namespace
 
-bool record_unusual(EventKind kind, std::uint64_t address, std::uint64_t size, const Frame& site,
-                    bool with_stack) noexcept {
+bool record_unusual(EventKind kind, std::uint64_t address, std::uint64_t size, bool with_stack, std::uint64_t pc,
+                    std::uint64_t slot, std::uint64_t rbp) noexcept {
+  const Frame site{pc, slot, rbp};
   ThreadState* thread = t_thread;
   if (thread == &g_suppressed) {
     if (!is_mapping(kind) || t_behind_suppressed == nullptr) return false;

@@ -16,9 +16,11 @@ extern thread_local constinit ThreadState* t_thread [[gnu::tls_model("initial-ex
 using ThreadArrived = void (*)() noexcept;
 extern constinit ThreadArrived g_thread_arrived;
 
-// The uncommon cases of record(): first event of a thread, a hook inside a hook.
-[[gnu::noinline]] bool record_unusual(EventKind kind, std::uint64_t address, std::uint64_t size, const Frame& site,
-                                      bool with_stack) noexcept;
+// The uncommon cases of record(): first event of a thread, a hook inside a hook. The site comes in parts, so that in record()
+// it need not lie in memory.
+[[gnu::noinline, gnu::cold]] bool record_unusual(EventKind kind, std::uint64_t address, std::uint64_t size,
+                                                 bool with_stack, std::uint64_t pc, std::uint64_t slot,
+                                                 std::uint64_t rbp) noexcept;
 
 #ifdef HEAPTAPE_CHECK_STACKS
 // Test builds only: compares each captured stack with another unwinder's.
@@ -33,7 +35,7 @@ inline void check_stack(const Frame&, std::uint32_t) noexcept {}
                                           bool with_stack) noexcept {
   ThreadState* thread = t_thread;
   if (thread == nullptr || thread->slot->busy.load(std::memory_order_relaxed) != 0) [[unlikely]] {
-    return record_unusual(kind, address, size, site, with_stack);
+    return record_unusual(kind, address, size, with_stack, site.pc, site.slot, site.rbp);
   }
   thread->slot->busy.store(1, std::memory_order_relaxed);
   thread->entry_slot = site.slot;

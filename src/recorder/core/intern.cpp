@@ -1,5 +1,10 @@
 #include "recorder/core/intern.h"
 
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "recorder/core/machine.h"
+
 namespace heaptape::recorder {
 
 namespace {
@@ -30,16 +35,43 @@ std::uint32_t place(wire::InternEntry* entries, std::uint64_t mask, std::uint32_
   }
 }
 
+// Room for the tables, all zero.
+std::uint8_t* map_tables(std::uint32_t count) noexcept {
+  constexpr std::uint64_t kLargePage = std::uint64_t{2} << 20;
+  constexpr unsigned kFirstLarge = 2; // smaller tables would waste most of a large page
+  const std::uint64_t bytes = wire::table_offset(count) + kLargePage;
+  const long memory = system_call(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory < 0 && memory > -4096) return nullptr;
+  if (count <= kFirstLarge) return reinterpret_cast<std::uint8_t*>(memory);
+  // The first large table begins on a large page; the ones after it do then too.
+  const auto start = static_cast<std::uint64_t>(memory);
+  const std::uint64_t small = wire::table_offset(kFirstLarge);
+  const std::uint64_t large = (start + small + kLargePage - 1) & ~(kLargePage - 1);
+  (void)system_call(SYS_madvise, static_cast<long>(large), static_cast<long>(wire::table_offset(count) - small),
+                    MADV_HUGEPAGE);
+  return reinterpret_cast<std::uint8_t*>(large - small);
+}
+
 } // namespace
 
-void InternTable::start(std::uint8_t* shared_memory) noexcept {
+bool InternTable::start(std::uint8_t* shared_memory) noexcept {
   header_ = reinterpret_cast<wire::Header*>(shared_memory);
-  tables_ = shared_memory + header_->config.tables;
+  const std::uint32_t count = header_->config.table_count;
+  if (tables_ != nullptr && count <= tables_mapped_) { // a child of fork begins anew
+    (void)system_call(SYS_madvise, reinterpret_cast<long>(tables_), static_cast<long>(wire::table_offset(count)),
+                      MADV_DONTNEED);
+  } else {
+    tables_ = map_tables(count);
+    tables_mapped_ = count;
+  }
+  if (tables_ == nullptr) return false;
   nodes_ = reinterpret_cast<wire::StackNode*>(shared_memory + header_->config.nodes);
   if (header_->node_count.load(std::memory_order_relaxed) == 0) {
     header_->node_count.store(1, std::memory_order_relaxed); // node 0 is "no stack"
   }
   show_table(header_->current_table.load(std::memory_order_relaxed));
+  return true;
 }
 
 void InternTable::show_table(std::uint32_t table) noexcept {

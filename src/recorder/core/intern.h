@@ -16,7 +16,8 @@ constexpr std::uint64_t path_hash(std::uint64_t outer, std::uint64_t pc) noexcep
 
 class InternTable {
 public:
-  void start(std::uint8_t* shared_memory) noexcept;
+  // False: no memory for the tables.
+  [[nodiscard]] bool start(std::uint8_t* shared_memory) noexcept;
 
   // For __builtin_prefetch.
   const void* place_of(std::uint64_t hash) const noexcept {
@@ -56,7 +57,8 @@ private:
   void grow() noexcept;
 
   wire::Header* header_ = nullptr;
-  std::uint8_t* tables_ = nullptr;
+  std::uint8_t* tables_ = nullptr; // ours alone: large pages spare the processor most of the way to a random entry
+  std::uint32_t tables_mapped_ = 0;
   wire::StackNode* nodes_ = nullptr;
   std::atomic<std::uint64_t> packed_view_{0}; // address of the current table | its size in bits, in one word
 };

@@ -23,7 +23,7 @@ struct Path {
 TEST(InternTable, TheSamePathHasTheSameNumber) {
   TestMemory memory;
   InternTable table;
-  table.start(memory.bytes());
+  ASSERT_TRUE(table.start(memory.bytes()));
   Path first;
   Path second;
   for (std::uint64_t pc : {0x401000u, 0x402000u, 0x403000u}) first.add(table, pc);
@@ -35,7 +35,7 @@ TEST(InternTable, TheSamePathHasTheSameNumber) {
 TEST(InternTable, TheSameAddressUnderAnotherCallerIsAnotherStack) {
   TestMemory memory;
   InternTable table;
-  table.start(memory.bytes());
+  ASSERT_TRUE(table.start(memory.bytes()));
   Path first;
   Path second;
   first.add(table, 0x401000);
@@ -48,7 +48,7 @@ TEST(InternTable, TheSameAddressUnderAnotherCallerIsAnotherStack) {
 TEST(InternTable, NumbersSurviveWhenTheTableGrows) {
   TestMemory memory;
   InternTable table;
-  table.start(memory.bytes());
+  ASSERT_TRUE(table.start(memory.bytes()));
   constexpr std::uint32_t kPaths = 40000; // the first table holds 2^14 entries, half of them used
   std::vector<std::uint32_t> ids;
   for (std::uint64_t i = 0; i < kPaths; ++i) {
@@ -67,7 +67,7 @@ TEST(InternTable, NumbersSurviveWhenTheTableGrows) {
 TEST(InternTable, WhenItIsFullTheCallersNumberIsGivenAndCounted) {
   TestMemory memory(8, 256, 1);
   InternTable table;
-  table.start(memory.bytes());
+  ASSERT_TRUE(table.start(memory.bytes()));
   const std::uint32_t capacity = memory.header().config.node_capacity;
   Path outer;
   outer.add(table, 0x400000);
@@ -84,7 +84,7 @@ TEST(InternTable, WhenItIsFullTheCallersNumberIsGivenAndCounted) {
 TEST(InternTable, ManyThreadsAtOnceNeverMixUpPaths) {
   TestMemory memory(8, 256, 5);
   InternTable table;
-  table.start(memory.bytes());
+  ASSERT_TRUE(table.start(memory.bytes()));
   constexpr std::uint64_t kPaths = 20000;
   std::vector<std::vector<std::uint32_t>> ids(4);
   std::vector<std::thread> threads;

@@ -30,7 +30,7 @@ std::uint64_t nanoseconds(clockid_t clock) noexcept {
 
 bool start_recorder(std::uint8_t* memory, std::uint64_t main_stack_top, std::uint64_t stack_reach) noexcept {
   auto* header = reinterpret_cast<wire::Header*>(memory);
-  if (!g_recorder.rules.start()) return false;
+  if (!g_recorder.rules.start() || !g_recorder.stacks.start(memory)) return false;
   g_recorder.memory = memory;
   g_recorder.header = header;
   g_recorder.main_stack_top = main_stack_top;
@@ -39,7 +39,6 @@ bool start_recorder(std::uint8_t* memory, std::uint64_t main_stack_top, std::uin
   const std::uint32_t depth = header->config.max_depth;
   g_recorder.max_depth = depth >= 1 && depth <= kMostFrames ? depth : std::uint32_t{kMostFrames};
   g_recorder.clock_is_tsc = tsc_is_invariant();
-  g_recorder.stacks.start(memory);
 
   const std::uint64_t monotonic = nanoseconds(CLOCK_MONOTONIC);
   g_recorder.clock_base = g_recorder.clock_is_tsc ? read_tsc() : monotonic;

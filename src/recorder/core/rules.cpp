@@ -7,6 +7,7 @@
 #include "recorder/core/cfi.h"
 #include "recorder/core/machine.h"
 #include "recorder/core/modules.h"
+#include "recorder/core/readable.h"
 
 namespace heaptape::recorder {
 
@@ -137,11 +138,19 @@ bool is_generated_code(std::uint64_t pc) noexcept {
 }
 
 RuleTable::Block* RuleTable::map_block(std::uint64_t bits) noexcept {
-  const std::uint64_t bytes = sizeof(Block) + (sizeof(RuleEntry) << bits);
+  constexpr std::uint64_t kLargePage = std::uint64_t{2} << 20;
+  std::uint64_t bytes = sizeof(Block) + (sizeof(RuleEntry) << bits);
+  const bool large = bytes >= kLargePage;
+  if (large) bytes = (bytes + 2 * kLargePage - 1) & ~(kLargePage - 1);
   const long memory = system_call(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory < 0 && memory > -4096) return nullptr;
-  auto* block = reinterpret_cast<Block*>(memory);
+  auto start = static_cast<std::uint64_t>(memory);
+  if (large) {
+    start = (start + kLargePage - 1) & ~(kLargePage - 1);
+    (void)system_call(SYS_madvise, static_cast<long>(start), static_cast<long>(bytes - kLargePage), MADV_HUGEPAGE);
+  }
+  auto* block = reinterpret_cast<Block*>(start);
   block->bits = bits;
   block->mask = (std::uint64_t{1} << bits) - 1;
   return block;
@@ -195,7 +204,7 @@ RuleEntry* RuleTable::find_next_slowly(RuleEntry* entry, std::uint64_t pc) noexc
 }
 
 RuleTable::Block* RuleTable::grow(Block* block) noexcept {
-  if (block->bits >= kLastBits || growing_.exchange(true, std::memory_order_acq_rel)) return block;
+  if (block->bits >= kLastBits || in_sandbox() || growing_.exchange(true, std::memory_order_acq_rel)) return block;
   Block* larger = block_.load(std::memory_order_acquire) == block ? map_block(block->bits + 2) : nullptr;
   if (larger != nullptr) {
     for (std::uint64_t i = 0; i <= block->mask; ++i) {

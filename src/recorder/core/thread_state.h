@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "recorder/core/call_site.h"
+#include "recorder/core/known_paths.h"
 #include "recorder/core/readable.h"
 #include "recorder/core/rules.h"
 #include "wire/layout.h"
@@ -14,15 +15,30 @@ namespace heaptape::recorder {
 
 inline constexpr std::size_t kMostFrames = wire::kDeepestStack;
 
-// Stack words and what they held, in two arrays: compared two at a time.
-template <std::size_t N>
+// Stack words and what they held, in two arrays: compared two at a time, Round at a go. In front of the first one there are
+// some that always hold, so that a round need not care where the words begin; the last Root of them are compared always.
+template <std::size_t N, std::size_t Round, std::size_t Root>
 struct Words {
-  alignas(16) std::uint64_t addresses[N];
-  alignas(16) std::uint64_t values[N];
+  static constexpr std::size_t kRound = Round, kRoot = Root;
+  alignas(64) std::uint64_t front_addresses[Round];
+  std::uint64_t addresses[N];
+  alignas(64) std::uint64_t front_values[Round];
+  std::uint64_t values[N];
 
+  void start() noexcept {
+    for (std::size_t i = 1; i <= Round; ++i) always_holds(i);
+  }
   void set(std::size_t index, std::uint64_t address, std::uint64_t value) noexcept {
     addresses[index] = address;
     values[index] = value;
+  }
+  // The same for the index-th word in front, counted from 1, the nearest.
+  void set_front(std::size_t index, std::uint64_t address, std::uint64_t value) noexcept {
+    front_addresses[Round - index] = address;
+    front_values[Round - index] = value;
+  }
+  void always_holds(std::size_t index) noexcept {
+    set_front(index, reinterpret_cast<std::uint64_t>(&front_values[Round - index]), 0);
   }
 };
 
@@ -38,31 +54,21 @@ struct StackCache {
   };
   static_assert(sizeof(Detail) == 32);
 
-  std::uint32_t count; // frames that are valid
-  std::uint32_t root_mark;
-  Words<kMostFrames> returns; // each frame's return slot and the address in it
+  std::uint32_t count;        // frames that are valid
+  std::uint64_t stamps_given; // frames ever put in
+  // Each frame's return slot and the address in it; in front, the words that tell why the outermost frame is that.
+  Words<kMostFrames, 8, 2> returns;
   Detail details[kMostFrames];
-  Words<2 * kMostFrames> extra; // saved RBPs and realigned CFAs that frames outside depend on
-};
-
-// A place from which the program called us before: an innermost frame and where in the cache its caller was. One cache line.
-// As long as that caller is still in the cache and everything outside it is unchanged, so is the whole stack.
-struct KnownSite {
-  std::uint64_t pc;
-  std::uint64_t slot;
-  std::uint64_t rbp; // RBP at the site, if the way to the caller or outward from it depends on it
   std::uint64_t
-      rbp_word; // where the site's function saved RBP, if the way outward from the caller depends on it; else 0
-  std::uint64_t caller_slot; // the caller's return slot
-  std::uint32_t caller;      // its index in the cache
-  std::uint32_t caller_id;
-  std::uint32_t id; // the whole stack's number
-  std::uint32_t generation;
-  std::uint32_t needs_rbp;
-  std::uint32_t pad;
+      stamps[kMostFrames]; // a frame that was put in later, or another one in the same place, has another stamp
+  Words<2 * kMostFrames, 2, 0> extra; // saved RBPs and realigned CFAs that frames outside depend on
+
+  void start() noexcept {
+    count = 0;
+    returns.start();
+    extra.start();
+  }
 };
-static_assert(sizeof(KnownSite) == 64);
-inline constexpr std::size_t kKnownSites = 256;
 
 // A frame on its way into the cache.
 struct NewFrame {
@@ -71,6 +77,16 @@ struct NewFrame {
   std::uint64_t rbp;
   Rule rule;
 };
+
+// The last capture whose path was not known: its frames inside the join, outermost first.
+struct Stray {
+  std::uint64_t position; // in the ring
+  std::size_t run;
+  std::size_t frames;
+  std::uint64_t slots[kMostWords];
+  std::uint64_t pcs[kMostWords];
+};
+inline constexpr std::uint64_t kLongRun = 8, kDense = 2; // strays this many events apart or less come too often
 
 struct alignas(64) ThreadState {
   wire::ThreadSlot* slot;
@@ -83,7 +99,9 @@ struct alignas(64) ThreadState {
   StackMemory stack;
   std::uint32_t slow_captures; // under way: more than one when a signal handler interrupted one
   std::uint32_t tid;
-  alignas(64) KnownSite sites[kKnownSites];
+  std::uint32_t last_join;
+  KnownPaths known;
+  Stray stray;
   StackCache cache;
   NewFrame fresh[kMostFrames + 1];
   std::uint64_t slow_pcs[2][kMostFrames]; // of slow captures, by how many of them are under way
