@@ -102,6 +102,11 @@ public:
     if (at_ == end_ && !refill()) return nullptr;
     return at_++;
   }
+  // The event that next() will give, without going on; nullptr at the end.
+  const Event* peek() {
+    if (at_ == end_ && !refill()) return nullptr;
+    return at_;
+  }
   // The next events, as many as are decoded; empty at the end. Valid until the next call. The fast way through a tape.
   std::span<const Event> next_run() {
     if (at_ == end_ && !refill()) return {};
