@@ -132,6 +132,8 @@ struct Growth {
 struct Answers {
   HeapTotals totals;                    // equal to the tape's summary to the byte
   std::uint64_t end_us = 0;             // time of the last event
+  std::uint64_t unread_events = 0;      // on the tape, but damaged: they are in none of the figures
+  std::uint64_t unknown_stacks = 0;     // events whose stack is damaged and reads as "no stack"
   std::vector<OwnerFigures> by_owner;   // by stack, then thread; those that made a block
   std::vector<StackFigures> by_stack;   // by id; the same summed over threads
   std::vector<ThreadFigures> by_thread; // by id; threads with events
@@ -148,7 +150,7 @@ struct Answers {
   friend bool operator==(const Answers&, const Answers&) = default;
 };
 
-// Fills by_stack, and the figures of by_thread that are sums, from by_owner.
-void sum_owners(Answers& answers);
+// Fills by_stack, and the figures of by_thread that are sums, from by_owner. False: an owner's thread is not in by_thread.
+bool sum_owners(Answers& answers);
 
 } // namespace heaptape

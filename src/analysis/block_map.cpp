@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -123,6 +124,15 @@ std::optional<Block> BlockMap::find(std::uint64_t address) const {
   const auto found = side_.find(address);
   if (found == side_.end()) return std::nullopt;
   return found->second;
+}
+
+void BlockMap::reserve(std::uint64_t blocks) {
+  // A shard gets a little more than its share; the few that get much more still grow.
+  const std::uint64_t share = blocks / shards_.size() + blocks / shards_.size() / 16;
+  const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(share * 5 / 19 + 1, std::uint32_t{1} << 30));
+  for (Shard& shard : shards_) {
+    if (shard.count < count) resize(shard, count);
+  }
 }
 
 void BlockMap::grow(Shard& shard) { resize(shard, shard.count + shard.count / 4); }

@@ -71,6 +71,9 @@ public:
 
   std::optional<Block> find(std::uint64_t address) const;
 
+  // Makes room for so many, so that they need not be moved on the way.
+  void reserve(std::uint64_t blocks);
+
   std::uint64_t size() const { return size_; }
   std::size_t memory_bytes() const;
   void clear() { *this = BlockMap(); }

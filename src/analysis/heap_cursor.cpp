@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/keyframe.h"
 #include "analysis/moments.h"
 
 namespace heaptape {
@@ -11,7 +12,17 @@ HeapCursor::HeapCursor(const TapeReader& tape, const Index& index)
 
 void HeapCursor::approach(std::uint64_t number) {
   sorted_ = false;
-  if (number >= event()) return;
+  const auto after = std::partition_point(index_.keyframes.begin(), index_.keyframes.end(),
+                                          [&](const Keyframe& keyframe) { return keyframe.event <= number; });
+  // From the last one back: one that turns out damaged only makes the way longer.
+  for (auto keyframe = after; keyframe != index_.keyframes.begin();) {
+    --keyframe;
+    if (event() <= number && event() >= keyframe->event) return;
+    if (!load_keyframe(tape_, *keyframe, state_)) continue;
+    events_ = tape_.events(event() + 1);
+    return;
+  }
+  if (event() <= number) return;
   state_ = HeapState();
   events_ = tape_.events();
 }

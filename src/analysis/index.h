@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,8 +18,8 @@ namespace heaptape {
 struct Keyframe {
   std::uint64_t event = 0;
   std::uint64_t time_us = 0;
-  std::vector<std::uint64_t> parts;                        // offsets in the file
-  std::shared_ptr<const std::vector<std::byte>> in_memory; // instead, when it could not be written
+  std::vector<std::uint64_t> parts{};              // offsets in the file
+  std::vector<std::vector<std::byte>> in_memory{}; // the payloads instead, when they could not be written
 };
 
 struct Index {
@@ -30,6 +29,14 @@ struct Index {
 
 // Called now and then with the number of events done and of all events.
 using Progress = std::function<void(std::uint64_t done, std::uint64_t all)>;
+
+struct MakeIndex {
+  Progress progress{};
+  // A keyframe is made after so many events, if the tape has grown by so many times the keyframe's size: then a seek replays few
+  // events, and the keyframes stay a small part of the tape.
+  std::uint64_t events_apart = std::uint64_t{1} << 20;
+  std::uint64_t sizes_apart = 6;
+};
 
 enum class IndexState : std::uint8_t {
   Good,
@@ -46,7 +53,12 @@ struct FoundIndex {
 FoundIndex load_index(const TapeReader& tape);
 
 // Makes the index in one pass and keeps it in memory, keyframes included as far as 64 MiB go.
-Index build_index(const TapeReader& tape, const Progress& progress = {});
+Index build_index(const TapeReader& tape, const MakeIndex& options = {});
+
+// Makes the index in one pass and appends it to the tape. An index that is there already stays, but is not found any more. Refuses
+// a tape whose recording has not ended (Unsupported), that may not be written to (Denied), or that somebody else is writing to (Exists);
+// an Error leaves a good tape.
+Result<> append_index(const std::string& path, const MakeIndex& options = {});
 
 struct IndexedTape {
   TapeReader tape;
@@ -56,7 +68,7 @@ struct IndexedTape {
 };
 struct OpenIndexed {
   bool append = true; // write an index that had to be made to the tape, if that is possible
-  Progress progress{};
+  MakeIndex make{};
 };
 // Opens a tape with an index, making one when there is no good one.
 Result<IndexedTape> open_indexed_tape(const std::string& path, const OpenIndexed& options = {});

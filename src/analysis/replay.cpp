@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/check.h"
+
 namespace heaptape {
 
 namespace {
@@ -80,6 +82,13 @@ struct Replay::Watch {
     replay.mappings_by_stack_[piece.stack].open -= cost;
   }
 };
+
+ReplayOptions options_for(const TapeReader& tape) {
+  ReplayOptions options;
+  options.events = tape.event_count();
+  if (!tape.event_blocks().empty()) options.end_us = tape.event_blocks().back().last_us;
+  return options;
+}
 
 Replay::Replay(const ReplayOptions& options) : options_(options), timeline_(options.end_us, options.events) {
   for (std::size_t i = 0; i < kGrowthMoments; ++i) growth_.moments_us[i] = growth_moment(options.end_us, i);
@@ -180,7 +189,7 @@ Answers Replay::finish() {
   for (const ThreadRow& thread : threads_) answers.by_thread.push_back(thread.figures);
   std::sort(answers.by_thread.begin(), answers.by_thread.end(),
             [](const ThreadFigures& a, const ThreadFigures& b) { return a.thread < b.thread; });
-  sum_owners(answers);
+  HT_CHECK(sum_owners(answers));
 
   for (std::size_t i = 0; i < kLogBuckets; ++i)
     answers.sizes[i] = {sizes_[i].allocated, sizes_[i].live(), sizes_[i].at_peak(epoch_)};

@@ -15,6 +15,7 @@
 #include "analysis/heap_state.h"
 #include "analysis/timeline_builder.h"
 #include "tape/event.h"
+#include "tape/reader.h"
 
 namespace heaptape {
 
@@ -27,6 +28,9 @@ struct ReplayOptions {
   // A block is short-lived when it is freed after no more than this.
   std::uint64_t short_lived_us = 1000;
 };
+
+// With the length of this tape, for a pass over all its events.
+ReplayOptions options_for(const TapeReader& tape);
 
 class Replay {
 public:

@@ -46,6 +46,27 @@ std::uint64_t TapeReader::file_bytes() const { return state_->tape.source.size()
 std::uint64_t TapeReader::event_count() const { return state_->tape.event_count; }
 std::uint64_t TapeReader::unknown_blocks() const { return state_->tape.unknown_blocks; }
 
+std::uint64_t TapeReader::events_fingerprint() const { return state_->tape.events_fingerprint; }
+const std::vector<std::byte>& TapeReader::index() const { return state_->tape.index; }
+std::uint64_t TapeReader::append_offset() const { return state_->tape.append_offset; }
+
+std::optional<std::vector<std::byte>> TapeReader::read_index_part(std::uint64_t offset) const {
+  const LoadedTape& tape = state_->tape;
+  std::vector<std::byte> buffer;
+  const auto header = parse_block_header(tape.source.read(offset, sizeof(format::BlockHeader), buffer), tape.checksums);
+  if (!header || header->type != static_cast<std::uint8_t>(format::BlockType::IndexPart) || header->flags != 0)
+    return std::nullopt;
+  const auto stored = tape.source.read(offset + sizeof(format::BlockHeader), header->stored_bytes, buffer);
+  if (stored.size() != header->stored_bytes ||
+      (tape.checksums == Checksums::Verify && format::checksum(stored) != header->payload_checksum))
+    return std::nullopt;
+  Decompressor decompressor;
+  std::vector<std::byte> raw;
+  const auto payload = unpack_payload(*header, stored, decompressor, raw);
+  if (!payload) return std::nullopt;
+  return std::vector<std::byte>(payload->begin(), payload->end());
+}
+
 struct EventCursor::State {
   const LoadedTape& tape;
   std::size_t next_block = 0;

@@ -133,7 +133,7 @@ TEST(Tape, ANewerMajorVersionIsRefusedWithBothVersionsNamed) {
   ASSERT_FALSE(reader.ok());
   EXPECT_EQ(reader.error().code, ErrorCode::BadVersion);
   EXPECT_NE(reader.error().sentence.find("2.0"), std::string::npos) << reader.error().sentence;
-  EXPECT_NE(reader.error().sentence.find("1.0"), std::string::npos) << reader.error().sentence;
+  EXPECT_NE(reader.error().sentence.find("1.1"), std::string::npos) << reader.error().sentence;
 }
 
 TEST(Tape, BlocksOfAnUnknownTypeAreSkipped) {
