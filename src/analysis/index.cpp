@@ -142,6 +142,7 @@ Result<Answers> replay_tape(const TapeReader& tape, const MakeIndex& options, Ke
       next_progress = state.totals().events + kProgressEvery;
     }
   }
+  if (options.progress) options.progress(tape.event_count(), tape.event_count());
   Answers answers = replay.finish();
   answers.unread_events = tape.event_count() - answers.totals.events;
   answers.unknown_stacks = cursor.unknown_stacks();

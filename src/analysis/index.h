@@ -27,7 +27,7 @@ struct Index {
   std::vector<Keyframe> keyframes; // by event
 };
 
-// Called now and then with the number of events done and of all events.
+// Called now and then with the number of events done and of all events; at last with both the same.
 using Progress = std::function<void(std::uint64_t done, std::uint64_t all)>;
 
 struct MakeIndex {
