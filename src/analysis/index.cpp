@@ -7,6 +7,7 @@
 #include "analysis/replay.h"
 #include "analysis/timeline_builder.h"
 #include "tape/appender.h"
+#include "tape/read_ahead.h"
 
 namespace heaptape {
 
@@ -130,9 +131,9 @@ Result<Answers> replay_tape(const TapeReader& tape, const MakeIndex& options, Ke
   Replay replay(options_for(tape));
   const HeapState& state = replay.state();
   KeyframeClock clock(tape, keeper, options);
-  EventCursor cursor = tape.events();
+  ReadAhead events(tape.events());
   std::uint64_t next_progress = kProgressEvery;
-  for (auto run = cursor.next_run(); !run.empty(); run = cursor.next_run()) {
+  for (auto run = events.next_run(); !run.empty(); run = events.next_run()) {
     replay.apply(run);
     if (clock.is_due(state)) {
       if (auto added = keeper.add({state.event(), state.time_us()}, state); !added) return added.error();
@@ -145,7 +146,7 @@ Result<Answers> replay_tape(const TapeReader& tape, const MakeIndex& options, Ke
   if (options.progress) options.progress(tape.event_count(), tape.event_count());
   Answers answers = replay.finish();
   answers.unread_events = tape.event_count() - answers.totals.events;
-  answers.unknown_stacks = cursor.unknown_stacks();
+  answers.unknown_stacks = events.cursor().unknown_stacks();
   join_samples(answers.timeline, tape.samples());
   return answers;
 }

@@ -9,7 +9,8 @@ namespace heaptape {
 
 namespace {
 
-constexpr std::size_t kPrefetch = 12;                          // events ahead
+// How many events ahead the places of a block are loaded, and then the row of its owner.
+constexpr std::size_t kBlockAhead = 24, kRowAhead = 10;
 constexpr std::uint32_t kNearThreads = std::uint32_t{1} << 20; // ids that are looked up without a hash
 
 std::uint64_t growth_moment(std::uint64_t end_us, std::uint64_t i) {
@@ -132,7 +133,8 @@ inline void Replay::remember(ThreadRow& thread, std::uint64_t event) const {
 void Replay::apply(std::span<const Event> events) {
   Watch watch{*this};
   for (std::size_t i = 0; i < events.size(); ++i) {
-    if (i + kPrefetch < events.size()) state_.prefetch(events[i + kPrefetch]);
+    if (i + kBlockAhead < events.size()) state_.prefetch(events[i + kBlockAhead]);
+    if (i + kRowAhead < events.size()) prefetch_row(state_.guess_owner(events[i + kRowAhead]));
     const Event& event = events[i];
     if (event.time_us >= next_tick_us_) [[unlikely]]
       tick(event.time_us);

@@ -74,6 +74,10 @@ private:
   };
   struct Watch;
 
+  [[gnu::always_inline]] void prefetch_row(std::uint32_t owner) const {
+    __builtin_prefetch(rows_.data() + owner, 1);
+    __builtin_prefetch(reinterpret_cast<const char*>(rows_.data() + owner) + 64, 1);
+  }
   ThreadRow& row_of(ThreadId thread);
   std::uint64_t earliest_recent(const ThreadRow& thread) const;
   void remember(ThreadRow& thread, std::uint64_t event) const;

@@ -1,6 +1,7 @@
 #include "tape/reader.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "tape/block_scanner.h"
@@ -67,6 +68,10 @@ std::optional<std::vector<std::byte>> TapeReader::read_index_part(std::uint64_t 
   return std::vector<std::byte>(payload->begin(), payload->end());
 }
 
+namespace {
+constexpr std::size_t kRun = 512; // events decoded at a time; they stay in the cache until they are used
+}
+
 struct EventCursor::State {
   const LoadedTape& tape;
   std::size_t next_block = 0;
@@ -77,6 +82,7 @@ struct EventCursor::State {
   std::uint64_t unknown_stacks = 0;
   std::vector<Damage> damage; // one per skipped block
   std::vector<std::byte> buffer;
+  std::array<Event, kRun> run;
 
   State(const LoadedTape& loaded, std::size_t block, std::uint64_t number, std::uint64_t time_us)
       : tape(loaded), next_block(block), first_number(number), first_us(time_us), decoder(loaded.checksums) {}
@@ -116,11 +122,12 @@ EventCursor::EventCursor(EventCursor&&) noexcept = default;
 EventCursor& EventCursor::operator=(EventCursor&&) noexcept = default;
 EventCursor::~EventCursor() = default;
 
-bool EventCursor::refill() {
+// The next events that are wanted, at the front of `room` or somewhere in it; empty at the end.
+std::span<const Event> EventCursor::decode(std::span<Event> room) {
   State& s = *state_;
   for (;;) {
-    if (!s.decoding && !(s.decoding = s.open_block())) return false;
-    auto events = s.decoder.next();
+    if (!s.decoding && !(s.decoding = s.open_block())) return {};
+    auto events = s.decoder.next(room);
     if (events.empty()) {
       if (s.decoder.failed()) s.skip("EVENTS block makes no sense");
       s.decoding = false;
@@ -138,11 +145,18 @@ bool EventCursor::refill() {
       event.stack = StackId();
       ++s.unknown_stacks;
     }
-    at_ = events.data();
-    end_ = at_ + events.size();
-    return true;
+    return events;
   }
 }
+
+bool EventCursor::refill() {
+  const auto events = decode(state_->run);
+  at_ = events.data();
+  end_ = at_ + events.size();
+  return !events.empty();
+}
+
+std::span<const Event> EventCursor::next_run(std::span<Event> room) { return at_ == end_ ? decode(room) : next_run(); }
 
 std::uint64_t EventCursor::skipped_blocks() const { return state_->damage.size(); }
 const std::vector<Damage>& EventCursor::damage() const { return state_->damage; }

@@ -124,6 +124,8 @@ public:
     at_ = end_;
     return run;
   }
+  // As next_run(), but decoded into `room`, which is not empty; what next_run() or next() would still give comes first.
+  std::span<const Event> next_run(std::span<Event> room);
   // How many blocks could not be decoded so far, in whole or in part.
   std::uint64_t skipped_blocks() const;
   // Where they are and what is wrong with each.
@@ -136,6 +138,7 @@ private:
   struct State;
   explicit EventCursor(std::unique_ptr<State> state);
   bool refill();
+  std::span<const Event> decode(std::span<Event> room);
 
   std::unique_ptr<State> state_;
   const Event* at_ = nullptr; // what is decoded and not yet given
