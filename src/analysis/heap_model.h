@@ -43,7 +43,8 @@ public:
   // apply() for a release, if its block is live; else false, and nothing changes.
   [[gnu::always_inline]] bool try_release(const Event& event, std::uint64_t& allocated_at) {
     LiveBlock block;
-    if (!live_.take(event.address, block)) [[unlikely]]
+    // No block is ever at address 0, but bytes from a damaged tape or a hostile program may say so.
+    if (event.address == 0 || !live_.take(event.address, block)) [[unlikely]]
       return false;
     forget(block);
     allocated_at = block.allocated_at;

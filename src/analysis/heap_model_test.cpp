@@ -119,6 +119,14 @@ TEST(HeapModel, ReleaseOfABlockOlderThanTheTapeIsCounted) {
   EXPECT_EQ(story.totals().live_blocks, 0u);
 }
 
+TEST(HeapModel, ReleaseOfAddressZeroIsOfAnUnknownBlock) {
+  Story story;
+  story.make(0x1000, 100);
+  EXPECT_EQ(story.end(0), 0u);
+  EXPECT_EQ(story.totals().unknown_releases, 1u);
+  EXPECT_EQ(story.totals().live_blocks, 1u);
+}
+
 TEST(HeapModel, MappingsDoNotCountAsHeap) {
   Story story;
   story.step(event_of(EventKind::MmapAnonymous, 0x10000, 1 << 20));

@@ -13,6 +13,11 @@ constexpr std::size_t kMaxSearchBytes = std::size_t{256} << 10;
 // Hostile files can make us read the same payload again and again; beyond this we trust lengths instead.
 constexpr std::uint64_t kWasteLimit = std::uint64_t{64} << 20;
 
+bool is_read_later(const format::BlockHeader& header) {
+  return header.type == static_cast<std::uint8_t>(format::BlockType::Events) ||
+         header.type == static_cast<std::uint8_t>(format::BlockType::IndexPart);
+}
+
 } // namespace
 
 std::optional<format::BlockHeader> parse_block_header(std::span<const std::byte> bytes, Checksums checksums) {
@@ -25,6 +30,18 @@ std::optional<format::BlockHeader> parse_block_header(std::span<const std::byte>
   if (header.stored_bytes > format::kMaxPayloadBytes || header.raw_bytes > format::kMaxPayloadBytes)
     return std::nullopt;
   return header;
+}
+
+std::optional<std::span<const std::byte>> unpack_payload(const format::BlockHeader& header,
+                                                         std::span<const std::byte> stored, Decompressor& decompressor,
+                                                         std::vector<std::byte>& buffer) {
+  if (header.codec == static_cast<std::uint8_t>(format::Codec::Raw)) return stored;
+  if (header.codec != static_cast<std::uint8_t>(format::Codec::Zstd) ||
+      header.raw_bytes > format::kMaxRatio * header.stored_bytes)
+    return std::nullopt;
+  buffer.resize(header.raw_bytes);
+  if (!decompressor.fill(stored, buffer)) return std::nullopt;
+  return buffer;
 }
 
 std::optional<FoundBlock> BlockScanner::block_at(std::uint64_t offset) {
@@ -75,7 +92,7 @@ std::optional<FoundBlock> BlockScanner::next() {
     const bool fits = here && here->end() <= source_.size();
     if (fits) {
       const bool joined = here->end() == source_.size() || block_at(here->end());
-      if (joined && here->header.type == static_cast<std::uint8_t>(format::BlockType::Events)) {
+      if (joined && is_read_later(here->header)) {
         offset_ = here->end();
         return here;
       }

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "tape/compression.h"
 #include "tape/format.h"
 #include "tape/reader.h"
 #include "tape/tape_source.h"
@@ -27,8 +28,8 @@ public:
       : source_(source), offset_(first_block), checksums_(checksums) {}
 
   // The next block whose header and length are good; nullopt at the end. What had to be skipped before it is in damage().
-  // The payload of an EVENTS block is not looked at as long as another block or the end of the file follows it; all other
-  // payloads have the right checksum.
+  // The payload of an EVENTS or INDEX PART block is not looked at as long as another block or the end of the file follows it; all
+  // other payloads have the right checksum.
   std::optional<FoundBlock> next();
 
   // The payload of the block that next() gave last. Valid until the next call of any kind.
@@ -53,5 +54,10 @@ private:
 
 // The header at the front of `bytes`, if it is whole and right and its lengths are within the format's limits.
 std::optional<format::BlockHeader> parse_block_header(std::span<const std::byte> bytes, Checksums checksums);
+
+// The payload of a block, decompressed where it is not raw; it may lie in `buffer`. Nothing when it makes no sense.
+std::optional<std::span<const std::byte>> unpack_payload(const format::BlockHeader& header,
+                                                         std::span<const std::byte> stored, Decompressor& decompressor,
+                                                         std::vector<std::byte>& buffer);
 
 } // namespace heaptape

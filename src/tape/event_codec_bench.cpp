@@ -172,11 +172,12 @@ void decode(benchmark::State& state) {
     blocks.emplace_back(payload.begin(), payload.end());
   }
   EventDecoder decoder;
+  std::vector<Event> room(512);
   std::uint64_t events = 0;
   for (auto _ : state) {
     for (const auto& block : blocks) {
       if (!decoder.start(block)) return state.SkipWithError("a block cannot be decoded");
-      for (auto run = decoder.next(); !run.empty(); run = decoder.next()) {
+      for (auto run = decoder.next(room); !run.empty(); run = decoder.next(room)) {
         benchmark::DoNotOptimize(run.data());
         events += run.size();
       }

@@ -20,9 +20,9 @@ std::vector<std::byte> encode(const std::vector<KnownEvent>& events) {
 
 std::vector<Event> decode(std::span<const std::byte> payload, bool* failed = nullptr) {
   EventDecoder decoder;
-  std::vector<Event> events;
+  std::vector<Event> events, room(77);
   if (decoder.start(payload)) {
-    for (auto run = decoder.next(); !run.empty(); run = decoder.next())
+    for (auto run = decoder.next(room); !run.empty(); run = decoder.next(room))
       events.insert(events.end(), run.begin(), run.end());
   }
   if (failed != nullptr) *failed = decoder.failed();
@@ -143,7 +143,8 @@ TEST(EventCodec, RefusesAPayloadCutAtAnyLength) {
     EventDecoder decoder;
     EXPECT_FALSE(decoder.start(std::span(payload).first(size))) << size;
     EXPECT_TRUE(decoder.failed());
-    EXPECT_TRUE(decoder.next().empty());
+    std::vector<Event> room(10);
+    EXPECT_TRUE(decoder.next(room).empty());
   }
 }
 
@@ -156,7 +157,8 @@ TEST(EventCodec, SurvivesAnyByteBeingWrongWhenNoChecksumWouldTell) {
       EventDecoder decoder(Checksums::Ignore);
       if (!decoder.start(wrong)) continue;
       std::uint64_t last_us = 0;
-      for (auto run = decoder.next(); !run.empty(); run = decoder.next()) {
+      std::vector<Event> room(100);
+      for (auto run = decoder.next(room); !run.empty(); run = decoder.next(room)) {
         for (const Event& got : run) {
           EXPECT_LT(got.kind, EventKind::TapeKinds);
           EXPECT_GE(got.time_us, last_us);

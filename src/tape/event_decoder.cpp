@@ -16,8 +16,6 @@ namespace {
 using namespace codec;
 using namespace format;
 
-constexpr std::size_t kRun = 512; // events decoded at a time; they stay in the cache until they are used
-
 } // namespace
 
 std::uint64_t format::event_block_head_checksum(const EventBlockHead& head) {
@@ -51,7 +49,6 @@ struct EventDecoder::State {
   std::uint64_t next_tick; // by how much it moves then; 0: not any more
   std::array<ByteReader, kEventColumns> in = make_readers(std::make_index_sequence<kEventColumns>());
   std::array<std::vector<std::byte>, kEventColumns> columns;
-  std::array<Event, kRun> run;
   Decompressor decompressor;
   EventModel model;
 
@@ -297,11 +294,11 @@ bool EventDecoder::start(std::span<const std::byte> payload) {
   return true;
 }
 
-std::span<Event> EventDecoder::next() {
+std::span<Event> EventDecoder::next(std::span<Event> room) {
   State& s = *state_;
   std::size_t count = 0;
-  while (!s.bad && count < kRun && s.index < s.head.count) {
-    s.decode(s.run[count]);
+  while (!s.bad && count < room.size() && s.index < s.head.count) {
+    s.decode(room[count]);
     if (s.bad) break;
     ++s.index;
     ++count;
@@ -312,7 +309,7 @@ std::span<Event> EventDecoder::next() {
     count = 0;
   }
   if (s.index == s.head.count && !s.all_used()) s.bad = true;
-  return std::span(s.run).first(count);
+  return room.first(count);
 }
 
 bool EventDecoder::failed() const { return state_->bad; }

@@ -28,9 +28,9 @@ public:
   // Begins a new block; false when its head or its columns make no sense. The payload is not needed after the call.
   bool start(std::span<const std::byte> payload);
 
-  // The next events of the block; empty at its end, or when the rest makes no sense. Valid until the next call,
-  // and the caller's to change.
-  std::span<Event> next();
+  // Fills the front of `room`, which is not empty, with the next events of the block; none at its end, or when the rest makes
+  // no sense.
+  std::span<Event> next(std::span<Event> room);
 
   // Whether the block ended before the count in its head.
   bool failed() const;

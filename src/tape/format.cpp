@@ -17,6 +17,7 @@ std::string block_type_name(std::uint8_t type) {
   case BlockType::Symbols: return "SYMBOLS";
   case BlockType::Index: return "INDEX";
   case BlockType::Summary: return "SUMMARY";
+  case BlockType::IndexPart: return "INDEX PART";
   }
   return "type " + std::to_string(type);
 }

@@ -1,5 +1,7 @@
 // Any bytes as the payload of any block: no crash, nothing beyond the promises of the parsers. Events that come out are put
 // in again and have to come out the same.
+#include <array>
+
 #include "base/check.h"
 #include "tape/contents_codec.h"
 #include "tape/event_decoder.h"
@@ -14,7 +16,8 @@ std::vector<Event> decode(std::span<const std::byte> payload) {
   static EventDecoder decoder; // large; a new one each time would take most of the time
   std::vector<Event> events;
   if (!decoder.start(payload)) return events;
-  for (auto run = decoder.next(); !run.empty(); run = decoder.next())
+  std::array<Event, 100> room;
+  for (auto run = decoder.next(room); !run.empty(); run = decoder.next(room))
     events.insert(events.end(), run.begin(), run.end());
   return events;
 }

@@ -1,6 +1,7 @@
 #include "tape/reader.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "tape/block_scanner.h"
@@ -46,6 +47,31 @@ std::uint64_t TapeReader::file_bytes() const { return state_->tape.source.size()
 std::uint64_t TapeReader::event_count() const { return state_->tape.event_count; }
 std::uint64_t TapeReader::unknown_blocks() const { return state_->tape.unknown_blocks; }
 
+std::uint64_t TapeReader::events_fingerprint() const { return state_->tape.events_fingerprint; }
+const std::vector<std::byte>& TapeReader::index() const { return state_->tape.index; }
+std::uint64_t TapeReader::append_offset() const { return state_->tape.append_offset; }
+
+std::optional<std::vector<std::byte>> TapeReader::read_index_part(std::uint64_t offset) const {
+  const LoadedTape& tape = state_->tape;
+  std::vector<std::byte> buffer;
+  const auto header = parse_block_header(tape.source.read(offset, sizeof(format::BlockHeader), buffer), tape.checksums);
+  if (!header || header->type != static_cast<std::uint8_t>(format::BlockType::IndexPart) || header->flags != 0)
+    return std::nullopt;
+  const auto stored = tape.source.read(offset + sizeof(format::BlockHeader), header->stored_bytes, buffer);
+  if (stored.size() != header->stored_bytes ||
+      (tape.checksums == Checksums::Verify && format::checksum(stored) != header->payload_checksum))
+    return std::nullopt;
+  Decompressor decompressor;
+  std::vector<std::byte> raw;
+  const auto payload = unpack_payload(*header, stored, decompressor, raw);
+  if (!payload) return std::nullopt;
+  return std::vector<std::byte>(payload->begin(), payload->end());
+}
+
+namespace {
+constexpr std::size_t kRun = 512; // events decoded at a time; they stay in the cache until they are used
+}
+
 struct EventCursor::State {
   const LoadedTape& tape;
   std::size_t next_block = 0;
@@ -56,6 +82,7 @@ struct EventCursor::State {
   std::uint64_t unknown_stacks = 0;
   std::vector<Damage> damage; // one per skipped block
   std::vector<std::byte> buffer;
+  std::array<Event, kRun> run;
 
   State(const LoadedTape& loaded, std::size_t block, std::uint64_t number, std::uint64_t time_us)
       : tape(loaded), next_block(block), first_number(number), first_us(time_us), decoder(loaded.checksums) {}
@@ -95,11 +122,12 @@ EventCursor::EventCursor(EventCursor&&) noexcept = default;
 EventCursor& EventCursor::operator=(EventCursor&&) noexcept = default;
 EventCursor::~EventCursor() = default;
 
-bool EventCursor::refill() {
+// The next events that are wanted, at the front of `room` or somewhere in it; empty at the end.
+std::span<const Event> EventCursor::decode(std::span<Event> room) {
   State& s = *state_;
   for (;;) {
-    if (!s.decoding && !(s.decoding = s.open_block())) return false;
-    auto events = s.decoder.next();
+    if (!s.decoding && !(s.decoding = s.open_block())) return {};
+    auto events = s.decoder.next(room);
     if (events.empty()) {
       if (s.decoder.failed()) s.skip("EVENTS block makes no sense");
       s.decoding = false;
@@ -117,11 +145,18 @@ bool EventCursor::refill() {
       event.stack = StackId();
       ++s.unknown_stacks;
     }
-    at_ = events.data();
-    end_ = at_ + events.size();
-    return true;
+    return events;
   }
 }
+
+bool EventCursor::refill() {
+  const auto events = decode(state_->run);
+  at_ = events.data();
+  end_ = at_ + events.size();
+  return !events.empty();
+}
+
+std::span<const Event> EventCursor::next_run(std::span<Event> room) { return at_ == end_ ? decode(room) : next_run(); }
 
 std::uint64_t EventCursor::skipped_blocks() const { return state_->damage.size(); }
 const std::vector<Damage>& EventCursor::damage() const { return state_->damage; }

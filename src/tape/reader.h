@@ -75,8 +75,18 @@ public:
   const std::vector<BlockTypeSize>& block_sizes() const; // by block type, only those that occur
   const std::vector<EventBlockInfo>& event_blocks() const;
   std::uint64_t file_bytes() const;
-  std::uint64_t event_count() const;    // in the readable blocks
+  std::uint64_t event_count() const; // in the readable blocks
+  // Tells these events from all others: a hash over place and checksum of every readable block of events.
+  std::uint64_t events_fingerprint() const;
   std::uint64_t unknown_blocks() const; // of a type, or with flags, that only a newer heaptape knows
+
+  // Payload of the last whole INDEX block; empty: there is none.
+  const std::vector<std::byte>& index() const;
+  // Payload of the INDEX PART block that begins at this offset; nothing when there is none, or it is damaged.
+  std::optional<std::vector<std::byte>> read_index_part(std::uint64_t offset) const;
+  // Where a block may be appended: the end of the file, or of its last whole block when the last one is torn or is part of
+  // an index that was never finished.
+  std::uint64_t append_offset() const;
 
   // A cursor before the first event whose number is >= first. Valid as long as the reader.
   EventCursor events(std::uint64_t first = 1) const;
@@ -102,6 +112,11 @@ public:
     if (at_ == end_ && !refill()) return nullptr;
     return at_++;
   }
+  // The event that next() will give, without going on; nullptr at the end.
+  const Event* peek() {
+    if (at_ == end_ && !refill()) return nullptr;
+    return at_;
+  }
   // The next events, as many as are decoded; empty at the end. Valid until the next call. The fast way through a tape.
   std::span<const Event> next_run() {
     if (at_ == end_ && !refill()) return {};
@@ -109,6 +124,8 @@ public:
     at_ = end_;
     return run;
   }
+  // As next_run(), but decoded into `room`, which is not empty; what next_run() or next() would still give comes first.
+  std::span<const Event> next_run(std::span<Event> room);
   // How many blocks could not be decoded so far, in whole or in part.
   std::uint64_t skipped_blocks() const;
   // Where they are and what is wrong with each.
@@ -121,6 +138,7 @@ private:
   struct State;
   explicit EventCursor(std::unique_ptr<State> state);
   bool refill();
+  std::span<const Event> decode(std::span<Event> room);
 
   std::unique_ptr<State> state_;
   const Event* at_ = nullptr; // what is decoded and not yet given

@@ -70,18 +70,27 @@ public:
     BlockTypeSize& size = sizes_[block.header.type];
     ++size.blocks;
     size.bytes += sizeof block.header + block.header.stored_bytes;
+    const auto type = static_cast<BlockType>(block.header.type);
+    // Parts that no INDEX follows are what a crash left of an index.
+    if (type != BlockType::IndexPart) tape_.append_offset = block.end();
     if (block.header.flags != 0 || !known(block.header)) {
       ++tape_.unknown_blocks;
       return;
     }
-    const bool good =
-        block.header.type == static_cast<std::uint8_t>(BlockType::Events) ? add_events(block) : add_contents(block);
+    const bool good = type == BlockType::Events      ? add_events(block)
+                      : type == BlockType::IndexPart ? true
+                                                     : add_contents(block);
     if (!good)
       tape_.damage.push_back({block.offset, block.end() - block.offset,
                               format::block_type_name(block.header.type) + " block makes no sense"});
   }
 
   void finish() {
+    tape_.events_fingerprint = format::checksum(std::as_bytes(std::span(fingerprints_)));
+    // Only a torn tail may be cut off. Whatever else cannot be read, stays.
+    for (const Damage& damage : scanner_.damage()) {
+      if (damage.offset >= tape_.append_offset && damage.reason != "cut off") tape_.append_offset = tape_.source.size();
+    }
     for (auto& [id, thread] : threads_) tape_.threads.push_back(std::move(thread));
     for (auto& [type, size] : sizes_) {
       size.name = format::block_type_name(type);
@@ -103,7 +112,9 @@ private:
     case BlockType::Threads:
     case BlockType::Events:
     case BlockType::Samples:
-    case BlockType::Summary: return true;
+    case BlockType::Summary:
+    case BlockType::Index:
+    case BlockType::IndexPart: return true;
     default: return false;
     }
   }
@@ -121,18 +132,14 @@ private:
     tape_.event_blocks.push_back(
         {block.offset, block.end() - block.offset, head->first_number, head->count, head->first_us, head->last_us});
     tape_.event_count += head->count;
+    fingerprints_.insert(fingerprints_.end(), {block.offset, block.header.payload_checksum});
     return true;
   }
 
   bool add_contents(const FoundBlock& block) {
-    const auto stored = scanner_.payload(block);
-    std::span<const std::byte> raw = stored;
-    if (block.header.codec == static_cast<std::uint8_t>(format::Codec::Zstd)) {
-      if (block.header.raw_bytes > format::kMaxRatio * block.header.stored_bytes) return false;
-      raw_.resize(block.header.raw_bytes);
-      if (!decompressor_.fill(stored, raw_)) return false;
-      raw = raw_;
-    }
+    const auto unpacked = unpack_payload(block.header, scanner_.payload(block), decompressor_, raw_);
+    if (!unpacked) return false;
+    const std::span<const std::byte> raw = *unpacked;
     switch (static_cast<BlockType>(block.header.type)) {
     case BlockType::Meta: return parse_meta(raw, tape_.meta);
     case BlockType::Modules: return parse_modules(raw, tape_.modules);
@@ -140,6 +147,7 @@ private:
     case BlockType::Threads: return parse_threads(raw, threads_);
     case BlockType::Samples: return parse_samples(raw, tape_.samples);
     case BlockType::Summary: return parse_summary(raw, tape_.summary);
+    case BlockType::Index: tape_.index.assign(raw.begin(), raw.end()); return true;
     default: return false;
     }
   }
@@ -149,6 +157,7 @@ private:
   Decompressor decompressor_;
   std::vector<std::byte> small_;
   std::vector<std::byte> raw_;
+  std::vector<std::uint64_t> fingerprints_; // offset and checksum of each EVENTS block
   std::map<ThreadId, Thread> threads_;
   std::map<std::uint8_t, BlockTypeSize> sizes_;
 };
@@ -159,6 +168,7 @@ Result<LoadedTape> load_tape(TapeSource source, const std::string& name, Checksu
   LoadedTape tape{.source = std::move(source), .checksums = checksums};
   const auto first_block = read_file_header(name, tape);
   if (!first_block) return first_block.error();
+  tape.append_offset = first_block.value();
   BlockScanner scanner(tape.source, first_block.value(), checksums);
   Loader loader(tape, scanner);
   while (const auto block = scanner.next()) loader.add(*block);

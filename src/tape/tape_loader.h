@@ -27,6 +27,9 @@ struct LoadedTape {
   std::vector<BlockTypeSize> block_sizes{};
   std::vector<EventBlockInfo> event_blocks{};
   std::uint64_t event_count = 0;
+  std::uint64_t events_fingerprint = 0;
+  std::vector<std::byte> index{};
+  std::uint64_t append_offset = 0;
   std::uint64_t unknown_blocks = 0;
 };
 

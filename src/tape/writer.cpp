@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,7 +16,6 @@ namespace heaptape {
 namespace {
 
 using format::BlockType;
-using format::Codec;
 
 // Nodes per STACKS and samples per SAMPLES block: the worst case, ten bytes for every number, fits into a payload.
 constexpr std::size_t kNodesPerBlock = std::size_t{1} << 19;
@@ -39,17 +37,9 @@ Error create_error(const std::string& path, int error) {
   }
 }
 
-std::string write_sentence(const std::string& path, int error) {
-  std::string why = system_message(error);
-  if (error == ENOSPC) why = "the disk is full";
-  if (error == EDQUOT) why = "the disk quota is used up";
-  if (error == EFBIG) why = "it has reached the largest size a file may have here";
-  return "cannot write to the tape '" + path + "': " + why + "; the tape ends at its last whole block";
-}
-
 } // namespace
 
-TapeWriter::TapeWriter(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+TapeWriter::TapeWriter(BlockWriter blocks) : blocks_(std::move(blocks)) {}
 
 Result<TapeWriter> TapeWriter::create(const CreateTape& options) {
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (options.overwrite ? O_TRUNC : O_EXCL);
@@ -69,9 +59,9 @@ Result<TapeWriter> TapeWriter::create(const CreateTape& options) {
   header.start_realtime_ns = options.start_realtime_ns;
   header.pid = options.pid;
   header.checksum = format::file_header_checksum(header);
-  TapeWriter writer(std::move(fd), options.path);
-  if (auto written = writer.write_whole(std::as_bytes(std::span(&header, 1)), {}); !written) return written.error();
-  return writer;
+  BlockWriter blocks(std::move(fd), options.path, 0);
+  if (auto written = blocks.write_bytes(std::as_bytes(std::span(&header, 1))); !written) return written.error();
+  return TapeWriter(std::move(blocks));
 }
 
 Result<> TapeWriter::add_meta(const Meta& meta) {
@@ -135,7 +125,7 @@ Result<> TapeWriter::add_samples(std::span<const Sample> samples) {
 Result<> TapeWriter::add_events(EventEncoder& encoder) {
   if (encoder.empty()) return Unit{};
   const auto payload = encoder.finish();
-  return write_block(BlockType::Events, Codec::Raw, static_cast<std::uint32_t>(payload.size()), payload);
+  return blocks_.write_raw(BlockType::Events, payload);
 }
 
 Result<> TapeWriter::add_summary(const Summary& summary) {
@@ -145,52 +135,7 @@ Result<> TapeWriter::add_summary(const Summary& summary) {
 
 Result<> TapeWriter::write_block(BlockType type) {
   const std::vector<std::byte> raw = std::exchange(raw_, {});
-  if (raw.size() > format::kMaxPayloadBytes)
-    return Error{ErrorCode::Unsupported, "cannot write to the tape '" + path_ + "': a " +
-                                             format::block_type_name(static_cast<std::uint8_t>(type)) +
-                                             " entry is larger than a block may be"};
-  stored_.clear();
-  const bool smaller = compressor_.append(raw, stored_, format::kMaxRatio);
-  const auto raw_bytes = static_cast<std::uint32_t>(raw.size());
-  return smaller ? write_block(type, Codec::Zstd, raw_bytes, stored_) : write_block(type, Codec::Raw, raw_bytes, raw);
-}
-
-Result<> TapeWriter::write_block(BlockType type, Codec codec, std::uint32_t raw_bytes,
-                                 std::span<const std::byte> stored) {
-  format::BlockHeader header{};
-  header.sync = format::kSync;
-  header.type = static_cast<std::uint8_t>(type);
-  header.codec = static_cast<std::uint8_t>(codec);
-  header.stored_bytes = static_cast<std::uint32_t>(stored.size());
-  header.payload_checksum = format::checksum(stored);
-  header.raw_bytes = raw_bytes;
-  header.header_checksum = format::block_header_checksum(header);
-  return write_whole(std::as_bytes(std::span(&header, 1)), stored);
-}
-
-Result<> TapeWriter::write_whole(std::span<const std::byte> head, std::span<const std::byte> body) {
-  if (failed_) return *failed_;
-  const std::size_t size = head.size() + body.size();
-  for (std::size_t done = 0; done < size;) {
-    iovec parts[2];
-    int count = 0;
-    const auto add = [&](std::span<const std::byte> part) {
-      if (!part.empty()) parts[count++] = {const_cast<std::byte*>(part.data()), part.size()};
-    };
-    add(head.subspan(std::min(done, head.size())));
-    add(body.subspan(done - std::min(done, head.size())));
-    const ssize_t written = ::writev(fd_.get(), parts, count);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) {
-      const Error error{ErrorCode::Io, bytes_written_, write_sentence(path_, written < 0 ? errno : ENOSPC)};
-      const auto end = static_cast<off_t>(bytes_written_);
-      if (done != 0 && (::ftruncate(fd_.get(), end) != 0 || ::lseek(fd_.get(), end, SEEK_SET) != end)) failed_ = error;
-      return error;
-    }
-    done += static_cast<std::size_t>(written);
-  }
-  bytes_written_ += size;
-  return Unit{};
+  return blocks_.write(type, raw);
 }
 
 } // namespace heaptape

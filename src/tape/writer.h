@@ -5,14 +5,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "base/unique_fd.h"
-#include "tape/compression.h"
+#include "tape/block_writer.h"
 #include "tape/contents.h"
 #include "tape/event_encoder.h"
 #include "tape/format.h"
@@ -42,25 +40,17 @@ public:
   Result<> add_summary(const Summary& summary);
 
   // The same names and numbers as the finished file has.
-  std::uint64_t bytes_written() const { return bytes_written_; }
-  const std::string& path() const { return path_; }
+  std::uint64_t bytes_written() const { return blocks_.end_offset(); }
+  const std::string& path() const { return blocks_.path(); }
 
 private:
-  TapeWriter(UniqueFd fd, std::string path);
+  explicit TapeWriter(BlockWriter blocks);
 
-  // Compresses raw_ if that pays, writes it as one block and clears it.
+  // Writes raw_ as one block and clears it.
   Result<> write_block(format::BlockType type);
-  Result<> write_block(format::BlockType type, format::Codec codec, std::uint32_t raw_bytes,
-                       std::span<const std::byte> stored);
-  Result<> write_whole(std::span<const std::byte> head, std::span<const std::byte> body);
 
-  UniqueFd fd_;
-  std::string path_;
-  std::uint64_t bytes_written_ = 0;
-  std::optional<Error> failed_; // a torn block could not be cut off; nothing may be written behind it
-  Compressor compressor_;
+  BlockWriter blocks_;
   std::vector<std::byte> raw_; // payload being built
-  std::vector<std::byte> stored_;
 };
 
 } // namespace heaptape
