@@ -11,7 +11,7 @@ namespace heaptape::format {
 inline constexpr char kMagic[8] = {'H', 'E', 'A', 'P', 'T', 'A', 'P', 'E'};
 // Major: readers of a smaller one cannot read it. Minor: readers of a smaller one miss something, but read the rest.
 inline constexpr std::uint16_t kMajor = 1;
-inline constexpr std::uint16_t kMinor = 0;
+inline constexpr std::uint16_t kMinor = 1;
 
 //   offset  size
 //        0     8  magic, "HEAPTAPE"
@@ -44,8 +44,8 @@ enum class BlockType : std::uint8_t {
   Marks = 6, // reserved, as are the others marked so
   Samples = 7,
   Snapshot = 8, // reserved
-  Symbols = 9,  // reserved
-  Index = 10,   // reserved
+  Symbols = 9,
+  Index = 10, // reserved
   Summary = 11,
 };
 inline constexpr std::uint8_t kBlockTypes = 12;

@@ -9,6 +9,7 @@
 #include "tape/contents_codec.h"
 #include "tape/event_decoder.h"
 #include "tape/format.h"
+#include "tape/symbols_codec.h"
 
 namespace heaptape {
 
@@ -103,6 +104,7 @@ private:
     case BlockType::Threads:
     case BlockType::Events:
     case BlockType::Samples:
+    case BlockType::Symbols:
     case BlockType::Summary: return true;
     default: return false;
     }
@@ -139,6 +141,7 @@ private:
     case BlockType::Stacks: return parse_stacks(raw, tape_.stacks);
     case BlockType::Threads: return parse_threads(raw, threads_);
     case BlockType::Samples: return parse_samples(raw, tape_.samples);
+    case BlockType::Symbols: return parse_symbols(raw, tape_.symbols);
     case BlockType::Summary: return parse_summary(raw, tape_.summary);
     default: return false;
     }

@@ -16,6 +16,7 @@
 #include "tape/contents.h"
 #include "tape/event_encoder.h"
 #include "tape/format.h"
+#include "tape/symbols.h"
 
 namespace heaptape {
 
@@ -40,6 +41,7 @@ public:
   Result<> add_samples(std::span<const Sample> samples);
   Result<> add_events(EventEncoder& encoder); // encoder.finish() and write; nothing when it is empty
   Result<> add_summary(const Summary& summary);
+  Result<> add_symbols(const Symbols& symbols); // names given now replace earlier ones of the same addresses
 
   // The same names and numbers as the finished file has.
   std::uint64_t bytes_written() const { return bytes_written_; }
