@@ -38,6 +38,7 @@ private:
 
 class Finder {
 public:
+  // The options must outlive it.
   explicit Finder(const SymbolOptions& options) : options_(options) {}
 
   // The module's own file. Fails when it is not there, cannot be read or is another one by now (its build-id differs).

@@ -75,6 +75,7 @@ public:
   ~Symbolizer();
 
   // Finds the file and its companions. Never fails: what could not be had is among its problems(), and addresses stay unknown.
+  // The result must not outlive the Symbolizer.
   ModuleSymbols open(const ModuleFile& file);
 
 private:
