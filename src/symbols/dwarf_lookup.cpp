@@ -92,7 +92,8 @@ void Lookup::look_into(const Unit& unit, const Unit& entries, std::span<const st
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (answers.has_function(wanted[i])) continue;
     std::uint32_t scope = found.innermost[i];
-    if (scope == CodeScope::kNone && (!rows[i] || !answers.places[wanted[i]].empty())) continue;
+    const bool has_line = rows[i] && rows[i]->line != 0;
+    if (scope == CodeScope::kNone && (!has_line || !answers.places[wanted[i]].empty())) continue;
     SourcePlace place;
     if (rows[i]) place = {.file = path(rows[i]->file), .line = rows[i]->line, .column = rows[i]->column};
     SourcePlaces places;

@@ -24,6 +24,12 @@ bool is_named_scope(std::uint16_t tag) {
   }
 }
 
+// Types without a name are lambdas, when they are called.
+std::string name_in_front(std::string_view scope, std::string_view name) {
+  if (!scope.empty()) return std::string(scope);
+  return name == "operator()" ? "{lambda}" : "{unnamed}";
+}
+
 struct NameParts {
   std::string_view linkage, plain;
   std::optional<EntryRef> next; // the entry that this one completes
@@ -102,7 +108,7 @@ std::string FunctionNames::qualified(const Unit& unit, std::uint64_t offset, std
   std::string text(name);
   for (auto at = static_cast<std::size_t>(after - scopes.begin()); at != 0;) {
     const NamedScope& scope = scopes[at - 1];
-    if (offset < scope.end && !scope.name.empty()) text.insert(0, std::string(scope.name) + "::");
+    if (offset < scope.end) text.insert(0, name_in_front(scope.name, text) + "::");
     at = scope.outer;
   }
   return text;
@@ -141,8 +147,11 @@ const std::vector<FunctionNames::NamedScope>& FunctionNames::scopes_of(const Uni
         if (spec->name == kAtName) scope.name = unit.text(value);
       }
       if (scope.name.empty() && entry->tag == kTagNamespace) scope.name = "(anonymous namespace)";
-      scopes.push_back(scope);
-      inside = {scopes.size(), true};
+      // A function that completes another entry has its name there; that would be another scope.
+      if (!scope.name.empty() || entry->tag != kTagSubprogram) {
+        scopes.push_back(scope);
+        inside = {scopes.size(), true};
+      }
     } else {
       unit.skip(reader, *entry);
     }

@@ -40,6 +40,7 @@ struct ModuleSymbols::State {
   std::unique_ptr<dwarf::Lookup> lookup;
   std::vector<SymbolOrigin> origins;
   std::vector<std::string> problems;
+  bool told_missing = false; // that .dwo files are not there
 
   State(const SymbolOptions& symbol_options, std::string module_path)
       : options(symbol_options), path(std::move(module_path)), finder(options) {}
@@ -132,7 +133,7 @@ std::vector<SourcePlaces> ModuleSymbols::State::find_sorted(std::span<const std:
     found = lookup->find(addresses, [&](std::size_t done) {
       if (options.progress) options.progress(path, done, addresses.size());
     });
-    if (split_units->missing() != 0) {
+    if (split_units->missing() != 0 && !std::exchange(told_missing, true)) {
       problems.push_back("debug information of '" + path + "' lies in .dwo files that were not found, " +
                          std::to_string(split_units->missing()) + " of them; the first is '" +
                          split_units->first_missing() + "'");

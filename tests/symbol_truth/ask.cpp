@@ -54,7 +54,8 @@ int main(int count, char** arguments) {
                   or_unknown(place.file).c_str(), place.line, place.column);
     }
   }
-  if (quiet) std::printf("%zu addresses, %zu named, %zu with a line, %.2f s\n", addresses.size(), named, lined, took.count());
+  if (quiet)
+    std::printf("%zu addresses, %zu named, %zu with a line, %.2f s\n", addresses.size(), named, lined, took.count());
   for (const std::string& problem : symbols.problems()) std::fprintf(stderr, "%s\n", problem.c_str());
   for (const SymbolOrigin& origin : symbols.origins())
     std::fprintf(stderr, "used: %d %s\n", static_cast<int>(origin.kind), origin.path.c_str());
