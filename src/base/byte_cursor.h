@@ -47,6 +47,8 @@ public:
   // Whether everything was read, and nothing failed.
   bool done() const { return ok_ && at_ == end_; }
   std::size_t remaining() const { return static_cast<std::size_t>(end_ - at_); }
+  // What is still to be read, in place.
+  std::span<const std::byte> rest() const { return {at_, remaining()}; }
 
   std::uint8_t u8() { return fixed<std::uint8_t>(); }
   std::uint16_t u16() { return fixed<std::uint16_t>(); }

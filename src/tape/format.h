@@ -44,8 +44,8 @@ enum class BlockType : std::uint8_t {
   Marks = 6, // reserved, as are the others marked so
   Samples = 7,
   Snapshot = 8, // reserved
-  Symbols = 9,  // reserved
-  Index = 10,   // what an index consists of; the last whole one counts
+  Symbols = 9,
+  Index = 10, // what an index consists of; the last whole one counts
   Summary = 11,
   IndexPart = 12, // reached through an INDEX
 };

@@ -40,6 +40,7 @@ const std::vector<Thread>& TapeReader::threads() const { return state_->tape.thr
 const std::vector<StackNode>& TapeReader::stacks() const { return state_->tape.stacks; }
 const std::vector<Sample>& TapeReader::samples() const { return state_->tape.samples; }
 const std::optional<Summary>& TapeReader::summary() const { return state_->tape.summary; }
+const Symbols& TapeReader::symbols() const { return state_->tape.symbols; }
 const std::vector<Damage>& TapeReader::damage() const { return state_->tape.damage; }
 const std::vector<BlockTypeSize>& TapeReader::block_sizes() const { return state_->tape.block_sizes; }
 const std::vector<EventBlockInfo>& TapeReader::event_blocks() const { return state_->tape.event_blocks; }

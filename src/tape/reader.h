@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "tape/contents.h"
 #include "tape/event.h"
+#include "tape/symbols.h"
 
 namespace heaptape {
 
@@ -71,6 +72,7 @@ public:
   const std::vector<StackNode>& stacks() const; // index = StackId; [0] is "no stack"
   const std::vector<Sample>& samples() const;
   const std::optional<Summary>& summary() const; // absent: the recording was cut off, or is still running
+  const Symbols& symbols() const;                // empty: the tape was never symbolized, or nothing was known
   const std::vector<Damage>& damage() const;
   const std::vector<BlockTypeSize>& block_sizes() const; // by block type, only those that occur
   const std::vector<EventBlockInfo>& event_blocks() const;

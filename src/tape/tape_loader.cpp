@@ -9,6 +9,7 @@
 #include "tape/contents_codec.h"
 #include "tape/event_decoder.h"
 #include "tape/format.h"
+#include "tape/symbols_codec.h"
 
 namespace heaptape {
 
@@ -112,6 +113,7 @@ private:
     case BlockType::Threads:
     case BlockType::Events:
     case BlockType::Samples:
+    case BlockType::Symbols:
     case BlockType::Summary:
     case BlockType::Index:
     case BlockType::IndexPart: return true;
@@ -146,6 +148,7 @@ private:
     case BlockType::Stacks: return parse_stacks(raw, tape_.stacks);
     case BlockType::Threads: return parse_threads(raw, threads_);
     case BlockType::Samples: return parse_samples(raw, tape_.samples);
+    case BlockType::Symbols: return parse_symbols(raw, tape_.symbols);
     case BlockType::Summary: return parse_summary(raw, tape_.summary);
     case BlockType::Index: tape_.index.assign(raw.begin(), raw.end()); return true;
     default: return false;

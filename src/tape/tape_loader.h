@@ -23,6 +23,7 @@ struct LoadedTape {
   std::vector<StackNode> stacks = std::vector<StackNode>(1);
   std::vector<Sample> samples{};
   std::optional<Summary> summary{};
+  Symbols symbols{};
   std::vector<Damage> damage{};
   std::vector<BlockTypeSize> block_sizes{};
   std::vector<EventBlockInfo> event_blocks{};

@@ -10,6 +10,7 @@
 
 #include "base/system_error.h"
 #include "tape/contents_codec.h"
+#include "tape/symbols_codec.h"
 
 namespace heaptape {
 
@@ -131,6 +132,14 @@ Result<> TapeWriter::add_events(EventEncoder& encoder) {
 Result<> TapeWriter::add_summary(const Summary& summary) {
   put_summary(summary, raw_);
   return write_block(BlockType::Summary);
+}
+
+Result<> TapeWriter::add_symbols(const Symbols& symbols) {
+  for (std::vector<std::byte>& payload : encode_symbols(symbols)) {
+    raw_ = std::move(payload);
+    if (auto written = write_block(BlockType::Symbols); !written) return written;
+  }
+  return Unit{};
 }
 
 Result<> TapeWriter::write_block(BlockType type) {

@@ -14,6 +14,7 @@
 #include "tape/contents.h"
 #include "tape/event_encoder.h"
 #include "tape/format.h"
+#include "tape/symbols.h"
 
 namespace heaptape {
 
@@ -38,6 +39,7 @@ public:
   Result<> add_samples(std::span<const Sample> samples);
   Result<> add_events(EventEncoder& encoder); // encoder.finish() and write; nothing when it is empty
   Result<> add_summary(const Summary& summary);
+  Result<> add_symbols(const Symbols& symbols); // names given now replace earlier ones of the same addresses
 
   // The same names and numbers as the finished file has.
   std::uint64_t bytes_written() const { return blocks_.end_offset(); }

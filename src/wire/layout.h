@@ -98,6 +98,7 @@ inline constexpr std::uint64_t kMarkCut = 1;     // the unwinder found no way to
 inline constexpr std::uint64_t kMarkTooDeep = 2; // the rest is beyond the depth limit
 inline constexpr std::uint64_t kMarkEpoch =
     16; // + n: taken after the n-th time that other code was loaded at a used address
+inline constexpr std::uint64_t kEpochs = 2048; // n counts modulo this
 inline constexpr std::uint64_t kFirstAddress = 4096;
 
 // Open addressed, linear probing; key and value of one node.

@@ -119,7 +119,7 @@ std::uint32_t root_of(std::uint64_t mark, std::uint64_t& hash) noexcept {
     id = g_recorder.stacks.intern(id, pc, hash);
   };
   if (const std::uint32_t epoch = g_recorder.epoch.load(std::memory_order_relaxed); epoch != 0) [[unlikely]] {
-    hang(wire::kMarkEpoch + epoch % 2048);
+    hang(wire::kMarkEpoch + epoch % wire::kEpochs);
   }
   if (mark != 0) [[unlikely]]
     hang(mark);

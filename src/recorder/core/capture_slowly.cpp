@@ -152,7 +152,7 @@ std::uint32_t capture_slowly(ThreadState& thread, const Frame& site) noexcept {
     id = g_recorder.stacks.intern(id, pc, hash);
   };
   if (const std::uint32_t epoch = g_recorder.epoch.load(std::memory_order_relaxed); epoch != 0)
-    add(wire::kMarkEpoch + epoch % 2048);
+    add(wire::kMarkEpoch + epoch % wire::kEpochs);
   if (mark != 0) add(mark);
   for (std::size_t i = count; i > 0; --i) {
     const std::uint64_t pc = pcs[i - 1];

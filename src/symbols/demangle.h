@@ -1,0 +1,22 @@
+// Linkage names as people write them. C++, Rust (legacy and v0) and D are told apart by their prefixes; a name that is none
+// of these, or not a whole one, is given back as it is.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace heaptape {
+
+enum class NameForm : std::uint8_t {
+  Short,   // std::vector<…>::push_back: no parameters, no return type, no template arguments, no clone suffixes
+  Full,    // std::vector<int, std::allocator<int> >::push_back(int const&)
+  Mangled, // _ZNSt6vectorIiSaIiEE9push_backERKi
+};
+
+std::string demangle(std::string_view linkage_name, NameForm form);
+
+// The short form of a name that is demangled already.
+std::string short_name(std::string_view demangled);
+
+} // namespace heaptape
