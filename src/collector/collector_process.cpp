@@ -40,6 +40,11 @@ bool receive_message(int fd, LinkMessage& message) {
 
 int exit_status(const CollectorResult& result) { return result.problem.empty() ? 0 : 1; }
 
+// Only a tape that holds the whole recording: for what a full disk has room for, there are better uses.
+void finish(const CollectorOptions& options, CollectorResult& result) {
+  if (options.finish && !result.tape.empty() && result.problem.empty()) options.finish(result);
+}
+
 // In the collector: hears from the launcher which program it is, and says whether the tape could be created.
 int collect_for_launcher(const CollectorOptions& options, SharedMemory memory, UniqueFd link) {
   LinkMessage message;
@@ -53,7 +58,8 @@ int collect_for_launcher(const CollectorOptions& options, SharedMemory memory, U
     return 1;
   }
   send_message(link.get(), LinkMessage::Kind::TapeOpened, 0, collector.tape_path());
-  const CollectorResult result = collector.run(std::move(link), print_line);
+  CollectorResult result = collector.run(std::move(link), print_line);
+  finish(options, result);
   print_result(result, options.quiet);
   return exit_status(result);
 }
@@ -173,6 +179,7 @@ int collect_for(int socket_fd, const CollectorOptions& options) {
     tell_through(program, result.problem);
     result.told = true;
   }
+  finish(options, result);
   print_result(result, options.quiet);
   return exit_status(result);
 }
