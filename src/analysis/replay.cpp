@@ -10,8 +10,7 @@ namespace heaptape {
 
 namespace {
 
-// How many events ahead the places of a block are loaded, and then the row of its owner.
-constexpr std::size_t kBlockAhead = 24, kRowAhead = 10;
+constexpr std::size_t kAhead = 24; // events whose places in the map are loaded before they are needed
 constexpr std::size_t kSmallBytes = std::size_t{512} << 10;
 constexpr std::uint32_t kNearThreads = std::uint32_t{1} << 20; // ids that are looked up without a hash
 
@@ -141,8 +140,7 @@ void Replay::add_row() {
 
 void Replay::apply(std::span<const Event> events) {
   // As long as all is in the cache, looking ahead costs more than it saves.
-  const bool is_small = state_.blocks().memory_bytes() + rows_.size() * sizeof(OwnerRow) < kSmallBytes;
-  if (is_small)
+  if (state_.blocks().memory_bytes() < kSmallBytes)
     apply<false>(events);
   else
     apply<true>(events);
@@ -154,8 +152,7 @@ void Replay::apply(std::span<const Event> events) {
   const HeapTotals& totals = state_.totals();
   for (std::size_t i = 0; i < events.size(); ++i) {
     if constexpr (LookAhead) {
-      if (i + kBlockAhead < events.size()) state_.prefetch(events[i + kBlockAhead]);
-      if (i + kRowAhead < events.size()) prefetch_row(state_.guess_owner(events[i + kRowAhead]));
+      if (i + kAhead < events.size()) state_.prefetch(events[i + kAhead]);
     }
     const Event& event = events[i];
     if (event.time_us >= next_tick_us_) [[unlikely]]

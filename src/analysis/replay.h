@@ -75,10 +75,6 @@ private:
   };
   struct Watch;
 
-  [[gnu::always_inline]] void prefetch_row(std::uint32_t owner) const {
-    __builtin_prefetch(rows_.data() + owner, 1);
-    __builtin_prefetch(reinterpret_cast<const char*>(rows_.data() + owner) + 64, 1);
-  }
   template <bool LookAhead>
   void apply(std::span<const Event> events);
   ThreadRow& row_of(ThreadId thread);
