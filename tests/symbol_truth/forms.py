@@ -4,6 +4,7 @@ A form is a function of a Workshop; it returns a Subject. The judge of a subject
 tools can read, mostly the one that it was made from.
 """
 
+import ctypes.util
 import shutil
 import subprocess
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ class Subject:
     knows: str = ALL
     options: list = field(default_factory=list)
     hidden: list = field(default_factory=list)  # files that only the judge may see
+    environment: dict = field(default_factory=dict)
 
 
 class Workshop:
@@ -117,6 +119,19 @@ def separate(place):
     return form
 
 
+def debuginfod(shop):
+    """A server that is a folder, laid out as servers' addresses are."""
+    if ctypes.util.find_library("debuginfod") is None:
+        raise Missing("libdebuginfod")
+    file = shop.build("-Wl,--build-id=sha1")
+    stripped, served = shop.folder / "stripped", shop.folder / "served" / "buildid" / build_id(file)
+    served.mkdir(parents=True)
+    shop.run("objcopy", "--only-keep-debug", file, served / "debuginfo")
+    shop.run("strip", "-s", file, "-o", stripped)
+    return Subject(stripped, file, environment={"DEBUGINFOD_URLS": f"file://{shop.folder / 'served'}",
+                                                "DEBUGINFOD_CACHE_PATH": str(shop.folder / "cache")})
+
+
 def build_id(file):
     text = subprocess.run(["readelf", "-n", str(file)], capture_output=True, text=True).stdout
     return text.split("Build ID: ")[1].split()[0]
@@ -189,6 +204,7 @@ FORMS = {
     "debug_link_in_dot_debug": separate(".debug"),
     "debug_link_in_debug_dir": separate("debug-dir"),
     "build_id_directory": separate("build-id"),
+    "debuginfod": debuginfod,
     "symbol_table_alone": symbol_table_alone,
     "dynamic_symbols_alone": dynamic_symbols_alone,
     "mini_debug_info": mini_debug_info,

@@ -13,6 +13,7 @@ for what is known to differ:
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -39,7 +40,9 @@ def instructions(file):
 
 
 def ask(program, subject, addresses, *options):
+    surroundings = {name: value for name, value in os.environ.items() if name != "DEBUGINFOD_URLS"}
     done = subprocess.run([program, *subject.options, *options, str(subject.file)], capture_output=True, text=True,
+                          env={**surroundings, **subject.environment},
                           input="".join(f"{address:#x}\n" for address in addresses), check=True)
     answers, places = {}, []
     for line in done.stdout.splitlines():
