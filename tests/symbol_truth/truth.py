@@ -71,7 +71,7 @@ def plain(name):
 
 
 def same_function(ours, theirs):
-    if theirs.startswith("_Z") or "lambda" in theirs or "$" in theirs:
+    if theirs.startswith(("_Z", "_D", "_R")) or "lambda" in theirs or "$" in theirs:
         return ours != "?"
     ours, theirs = plain(ours), plain(theirs)
     return ours == theirs or ours.endswith("::" + theirs) or theirs.startswith(ours + ".") or theirs.split(".")[0] == ours
