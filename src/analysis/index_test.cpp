@@ -261,7 +261,7 @@ TEST(Index, OfTheGoldenTapeOfVersionOneOneIsRead) {
         .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     ASSERT_TRUE(append_index(path, kManyKeyframes).ok());
   }
-  const auto tape = TapeReader::open(HEAPTAPE_GOLDEN_TAPES "/version-1.1.tape");
+  const auto tape = TapeReader::open(HEAPTAPE_GOLDEN_TAPES "/version-1.1-index.tape");
   ASSERT_TRUE(tape.ok()) << tape.error().sentence;
   EXPECT_TRUE(tape.value().damage().empty());
   const FoundIndex found = load_index(tape.value());
