@@ -47,6 +47,10 @@ std::string count_of(std::uint64_t number, std::string_view singular) {
   return fmt::format("{} {}{}", with_separators(number), singular, number == 1 ? "" : "s");
 }
 
+std::string count_of(std::uint64_t number, std::string_view singular, std::string_view plural) {
+  return fmt::format("{} {}", with_separators(number), number == 1 ? singular : plural);
+}
+
 std::string bytes_text(std::uint64_t bytes) {
   if (bytes < 1'000) return count_of(bytes, "byte");
   static constexpr std::array kUnits{"kB", "MB", "GB", "TB", "PB", "EB"};

@@ -206,7 +206,8 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
     }
   }
   memory_.close_fd();
-  Recording recording(memory_, *writer_, {program_, tape_start_ns_, known_facts(), options_.max_tape_bytes, options_.finish != nullptr});
+  Recording recording(memory_, *writer_,
+                      {program_, tape_start_ns_, known_facts(), options_.max_tape_bytes, options_.finish != nullptr});
 
   const bool replaced = follow(recording, end, result, tell);
   Ending ending = Ending::Unknown;

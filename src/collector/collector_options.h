@@ -21,7 +21,7 @@ struct CollectorOptions {
   bool free_stacks = true;
   std::uint32_t max_depth = wire::kDefaultMaxDepth;
   wire::OnFull on_full = wire::OnFull::Wait;
-  bool quiet = false; // no summary line; errors are still printed
+  bool quiet = false;  // no summary line; errors are still printed
   bool symbols = true; // put names of functions on the tape at the end
   bool index = true;   // and an index
   // Does that: called when the tape is complete, before the summary is printed. May be empty.
