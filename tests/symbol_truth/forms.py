@@ -26,6 +26,7 @@ class Subject:
     options: list = field(default_factory=list)
     hidden: list = field(default_factory=list)  # files that only the judge may see
     environment: dict = field(default_factory=dict)
+    may_be_merged: float = 0  # share of instructions in functions that the linker gave several names
 
 
 class Workshop:

@@ -3,11 +3,10 @@
 
     truth.py ASK FORM COMPILER      (FORM: a name in forms.py, or language:FILE for a finished program)
 
-For every instruction the chain of inlined calls, the files, lines and columns must be the same, and the functions the same but
-for what is known to differ:
+For every instruction the chain of inlined calls, the files, lines and columns must be the same, and so must the linkage names of
+the functions, but for what is known to differ:
   - ours has scopes in front of a name where the compiler left the linkage name out ("ns::f", theirs "f");
-  - theirs may be the symbol of a clone ("f.cold"), a name that it cannot demangle, or (merged functions) another one at the
-    very same code;
+  - theirs may be the symbol of a copy ("f.cold"), or another variant of a constructor or destructor at the very same code;
   - theirs gives what lies between functions (the PLT) the name in front of it; ours gives it none;
   - theirs takes a file name from the symbol table where there is no line.
 """
@@ -24,8 +23,9 @@ from forms import ALL, DYNAMIC, FORMS, Missing, Subject, Workshop
 
 SKIPPED = 77
 MOST_INSTRUCTIONS = 20000  # of a larger program every second, third, ...
-# Of instructions; the rest are merged functions and the like. Seen: 0 to 0.5 %.
-MOST_OTHER_NAMES = 0.01
+# Share of the instructions of a finished program whose function may be another one: rustc merges functions with the same code, and
+# either name is right (0.45 % of known_sums_rust). Programs that are built here have none.
+MOST_MERGED = 0.01
 
 
 def instructions(file):
@@ -55,7 +55,7 @@ def ask(program, subject, addresses, *options):
 
 
 def judge(file, addresses):
-    done = subprocess.run(["llvm-symbolizer", "--output-style=JSON", f"--obj={file}"], capture_output=True, text=True,
+    done = subprocess.run(["llvm-symbolizer", "--no-demangle", "--output-style=JSON", f"--obj={file}"], capture_output=True, text=True,
                           input="".join(f"{address:#x}\n" for address in addresses), check=True)
     answers = {}
     for line in done.stdout.splitlines():
@@ -66,15 +66,16 @@ def judge(file, addresses):
     return answers
 
 
-def plain(name):
-    return re.sub(r"\[abi:\w+\]| |\[clone[^\]]*\]|\(\.[\w.]+\)|[{}<>]", "", name)
-
-
 def same_function(ours, theirs):
-    if theirs.startswith(("_Z", "_D", "_R")) or "lambda" in theirs or "$" in theirs:
-        return ours != "?"
-    ours, theirs = plain(ours), plain(theirs)
-    return ours == theirs or ours.endswith("::" + theirs) or theirs.startswith(ours + ".") or theirs.split(".")[0] == ours
+    """Linkage names, so that no two demanglers are compared."""
+    if ours == theirs or ours.endswith("::" + theirs):
+        return True
+    return bare(ours) == bare(theirs)
+
+
+def bare(name):
+    """Without the suffix of a copy, and with one name for the variants of a constructor or destructor, which share their code."""
+    return re.sub(r"([CD])[0-5](?=[EI])", r"\1", name.split(".")[0])
 
 
 def differences(ours, theirs):
@@ -100,7 +101,7 @@ def compare_all(subject, ours, theirs):
             counts[kind] = counts.get(kind, 0) + 1
             shown.setdefault(kind, (address, places, theirs.get(address)))
     other_names = counts.pop("function", 0)
-    if counts or other_names > MOST_OTHER_NAMES * len(ours):
+    if counts or other_names > subject.may_be_merged * len(ours):
         for kind, (address, our, their) in shown.items():
             print(f"{kind} differs at {address:#x} of {subject.file}\n  ours   {our}\n  theirs {their}")
         print(f"{len(ours)} instructions, differences: {counts}, other functions: {other_names}")
@@ -119,7 +120,7 @@ def compare_functions(subject, ours, theirs):
         if places[0][1] != "?" or not their or not same_function(places[-1][0], their[-1][0]):
             wrong.append((hex(address), places, their))
     least = 0.3 if subject.knows == DYNAMIC else 0.97
-    if len(wrong) > MOST_OTHER_NAMES * len(ours) or named < least * len(ours):
+    if wrong or named < least * len(ours):
         print(f"{len(ours)} instructions, {named} named, {len(wrong)} wrong: {wrong[:3]}")
         return False
     return True
@@ -133,7 +134,7 @@ def main():
                 file = Path(form.split(":", 1)[1])
                 if not file.exists():
                     raise Missing(file)
-                subject = Subject(file, file)
+                subject = Subject(file, file, may_be_merged=MOST_MERGED)
             else:
                 subject = FORMS[form](Workshop(Path(folder), compiler))
             addresses = instructions(subject.judge)
@@ -143,7 +144,7 @@ def main():
             return SKIPPED
         for file in subject.hidden:
             file.unlink()
-        ours, said = ask(program, subject, addresses)
+        ours, said = ask(program, subject, addresses, "--names", "mangled")
         print(f"{len(addresses)} instructions of {subject.file}; {said.strip()}")
         same = compare_all if subject.knows == ALL else compare_functions
         return 0 if len(addresses) > 20 and same(subject, ours, theirs) else 1
