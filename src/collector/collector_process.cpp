@@ -153,7 +153,8 @@ int CollectorProcess::wait() {
   return waited == pid_ && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-int collect_for(int socket_fd, const CollectorOptions& options) {
+int collect_for(int socket_fd, const CollectorOptions& given) {
+  CollectorOptions options = given;
   UniqueFd socket(socket_fd);
   wire::Hello hello{};
   if (::recv(socket.get(), &hello, sizeof hello, 0) != static_cast<ssize_t>(sizeof hello)) return 1;
@@ -165,7 +166,11 @@ int collect_for(int socket_fd, const CollectorOptions& options) {
   prepare_collector_process(memory.value(), socket.get());
 
   const auto program = static_cast<pid_t>(hello.pid);
-  const std::string path = ProcFiles(program).executable();
+  // It waits for our reply; afterwards a short program may be gone before we look.
+  const ProcFiles proc(program);
+  const std::string path = proc.executable();
+  if (options.program.empty()) options.program = path;
+  if (options.command.empty()) options.command = proc.facts()["command"];
   Collector collector(options, std::move(memory).value(), program, path.empty() ? "program" : path);
   if (const Result<> created = collector.create_tape(program); !created.ok()) {
     return refuse(socket.get(), created.error().sentence);
