@@ -10,6 +10,8 @@ int record(Arguments arguments);
 int dump(Arguments arguments);
 int info(Arguments arguments);
 int verify(Arguments arguments);
+int export_tape(Arguments arguments);
+int import_tape(Arguments arguments);
 // Started by the recorder in programs that run without `heaptape record`; not for users.
 int collect(Arguments arguments);
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "cli/json_text.h"
+#include "report/json_text.h"
 #include "cli/quantities.h"
 
 namespace heaptape::cli {

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "cli/json_text.h"
+#include "report/json_text.h"
 #include "cli/quantities.h"
 
 namespace heaptape::cli {

@@ -16,7 +16,7 @@ struct Command {
 
 constexpr std::array kCommands{
     Command{"record", record}, Command{"dump", dump},       Command{"info", info},
-    Command{"verify", verify}, Command{"collect", collect},
+    Command{"verify", verify}, Command{"export", export_tape}, Command{"import", import_tape}, Command{"collect", collect},
 };
 
 constexpr std::string_view kHelp =
@@ -26,6 +26,8 @@ constexpr std::string_view kHelp =
   heaptape info [TAPE]                what is on a tape: totals, peak, threads, modules, losses
   heaptape dump [TAPE]                every event with its call stack, as text or JSON
   heaptape verify [TAPE]              check that a tape is whole and its events make sense
+  heaptape export --format F [TAPE]   a tape for other tools: pprof, folded, massif, heaptrack, html, ...
+  heaptape import heaptrack FILE      a tape from a data file of heaptrack
 
 Without TAPE, the newest *.tape in the current directory is meant.
 'heaptape COMMAND --help' says more about a command, 'heaptape --version' which heaptape this is.

@@ -1,0 +1,1 @@
+x /*style*/ /*facts*/ /*script*/
