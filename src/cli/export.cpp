@@ -5,14 +5,13 @@
 #include <optional>
 #include <utility>
 
-#include "analysis/moments.h"
 #include "cli/choose_tape.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/damage_text.h"
 #include "cli/exit_codes.h"
 #include "cli/output_file.h"
-#include "cli/quantities.h"
 #include "report/export/callgrind.h"
 #include "report/export/csv.h"
 #include "report/export/dhat.h"
@@ -23,7 +22,7 @@
 #include "report/export/massif.h"
 #include "report/export/pprof.h"
 #include "report/export/speedscope.h"
-#include "report/symbolize_tape.h"
+#include "report/tape_view.h"
 
 namespace heaptape::cli {
 namespace {
@@ -123,8 +122,12 @@ int write_file(const MakeFile& file, Packing packing, bool binary, const std::fu
 
 // ------------------------------------------------------------------------------------------------- gprof2dot's labels
 
-// What a label stands for: "leaked", "maximum", "allocated", "temporary", or the heap at a position (12.5s, 1000).
-Result<std::vector<CostOfStack>> costs_of_label(const ExportInput& input, const std::string& label) {
+constexpr std::string_view kSnapshot = "snapshot-";
+
+// What a label stands for: "leaked", "maximum", "allocated", "temporary", "snapshot-N" (what was live at the N-th mark, from 0), or
+// what was live at a moment.
+Result<std::vector<CostOfStack>> costs_of_label(const TapeView& view, const ExportInput& input,
+                                                const std::string& label) {
   const std::pair<std::string_view, Quantity> known[] = {{"leaked", Quantity::Live},
                                                          {"maximum", Quantity::Peak},
                                                          {"allocated", Quantity::Allocated},
@@ -132,13 +135,16 @@ Result<std::vector<CostOfStack>> costs_of_label(const ExportInput& input, const 
   for (const auto& [name, quantity] : known) {
     if (label == name) return costs_of(input.answers(), quantity);
   }
-  const Result<Position> position = parse_position(label);
-  if (!position) {
-    return Error{ErrorCode::Usage, "there is no label '" + label +
-                                       "'; known are leaked, maximum, allocated and temporary, and positions (12.5s, 1000)"};
+  for (std::size_t i = 0; i < input.marks.size(); ++i) {
+    if (label == kSnapshot.data() + std::to_string(i)) return costs_at(input, input.marks[i].event);
   }
-  const Position at = position.value();
-  return costs_at(input, at.is_time ? last_event_until(input.tape, at.value) : at.value);
+  const Result<Moment> moment = view.moment(label);
+  if (!moment) {
+    return Error{ErrorCode::Usage, "there is no label '" + label +
+                                       "' here; known are leaked, maximum, allocated, temporary, snapshot-N for the N-th "
+                                       "mark, and moments (12.5s, 1000, a mark's name)"};
+  }
+  return costs_at(input, moment.value().event);
 }
 
 // "app.json" becomes "app.leaked.json".
@@ -149,21 +155,23 @@ std::string with_label(const std::string& path, const std::string& label) {
   return has_suffix ? path.substr(0, dot) + "." + label + path.substr(dot) : path + "." + label;
 }
 
-int write_label(const ExportInput& input, const std::string& label, const MakeFile& file) {
-  const Result<std::vector<CostOfStack>> costs = costs_of_label(input, label);
+int write_label(const TapeView& view, const ExportInput& input, const std::string& label, const MakeFile& file) {
+  const Result<std::vector<CostOfStack>> costs = costs_of_label(view, input, label);
   if (!costs) return fail(costs.error());
   return write_file(file, Packing::Plain, false, [&](Sink& sink) { export_gprof2dot(input, costs.value(), sink); });
 }
 
-int write_gprof2dot(const ExportInput& input, const ExportOptions& options) {
-  if (!options.label.empty()) return write_label(input, options.label, {options.output, options.force});
+int write_gprof2dot(const TapeView& view, const ExportInput& input, const ExportOptions& options) {
+  if (!options.label.empty()) return write_label(view, input, options.label, {options.output, options.force});
   if (options.output.empty() || options.output == "-") {
     say("gprof2dot reads one label at a time: choose it with --label, or name a file with -o to get one for each");
     return kTrouble;
   }
-  for (const std::string label : {"leaked", "maximum"}) {
+  std::vector<std::string> labels{"leaked", "maximum"};
+  for (std::size_t i = 0; i < input.marks.size(); ++i) labels.push_back(kSnapshot.data() + std::to_string(i));
+  for (const std::string& label : labels) {
     const MakeFile file{with_label(options.output, label), options.force};
-    if (const int status = write_label(input, label, file); status != kOk) return status;
+    if (const int status = write_label(view, input, label, file); status != kOk) return status;
     say(file.path + " written");
   }
   return kOk;
@@ -189,16 +197,12 @@ NameForm form_of(const std::string& names) {
   return names == "full" ? NameForm::Full : names == "mangled" ? NameForm::Mangled : NameForm::Short;
 }
 
-int export_from(const IndexedTape& indexed, const Format& format, const ExportOptions& options) {
-  const TapeReader& tape = indexed.tape;
-  std::optional<TapeSymbols> found;
-  if (tape.symbols().empty()) {
-    say("the tape has no symbols; looking for them on this machine");
-    found = symbolize_tape(tape, {});
-  }
-  StackNames names(tape.modules(), tape.stacks(), found ? found->symbols : tape.symbols(), form_of(options.names));
-  const ExportInput input{tape, indexed.index, names};
-  if (format.write == nullptr) return write_gprof2dot(input, options);
+int export_from(const TapeView& view, const Format& format, const ExportOptions& options) {
+  if (view.symbolized_here()) say("the tape holds no names; those of the files on this machine are used");
+  if (view.nameless()) say("no names were found; frames are module+offset");
+  for (const std::string& sentence : damage_sentences(view.tape().damage())) say(options.tape + ": " + sentence);
+  const ExportInput input{view.tape(), view.index(), view.names(), view.marks()};
+  if (format.write == nullptr) return write_gprof2dot(view, input, options);
   return write_file({options.output, options.force}, packing_of(options), format.binary,
                     [&](Sink& sink) { format.write(input, options, sink); });
 }
@@ -215,7 +219,7 @@ int export_tape(Arguments arguments) {
   app.add_option("--value", options.value, "folded: peak (default), live, allocated or temporary")->type_name("WHAT");
   app.add_flag("--blocks", options.blocks, "folded: count blocks, not bytes");
   app.add_option("--label", options.label,
-                 "gprof2dot: leaked, maximum, allocated, temporary, or what was live at a position (12.5s, 1000)")
+                 "gprof2dot: leaked, maximum, allocated, temporary, snapshot-N, or a moment (12.5s, 1000, a mark's name)")
       ->type_name("LABEL");
   app.add_flag("--events", options.events, "csv: every event, not figures per stack");
   app.add_option("--threshold", options.threshold, "massif: join places below this share (default 1)")
@@ -247,9 +251,9 @@ int export_tape(Arguments arguments) {
   }
 
   if (const Result<> chosen = choose_tape(options.tape); !chosen) return fail(chosen.error());
-  const Result<IndexedTape> indexed = open_indexed_tape(options.tape);
-  if (!indexed) return fail(indexed.error());
-  return export_from(indexed.value(), *format, options);
+  const Result<TapeView> view = TapeView::open(options.tape, {.names = form_of(options.names)});
+  if (!view) return fail(view.error());
+  return export_from(view.value(), *format, options);
 }
 
 } // namespace heaptape::cli

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/index.h"
+#include "report/marks.h"
 #include "report/stack_names.h"
 #include "tape/reader.h"
 
@@ -16,7 +17,8 @@ namespace heaptape {
 struct ExportInput {
   const TapeReader& tape;
   const Index& index;
-  StackNames& names; // with the form of names that was asked for
+  StackNames& names; // in the form that was asked for
+  const std::vector<Mark>& marks;
 
   const Answers& answers() const { return index.answers; }
 };
