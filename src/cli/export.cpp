@@ -140,9 +140,10 @@ Result<std::vector<CostOfStack>> costs_of_label(const TapeView& view, const Expo
   }
   const Result<Moment> moment = view.moment(label);
   if (!moment) {
-    return Error{ErrorCode::Usage, "there is no label '" + label +
-                                       "' here; known are leaked, maximum, allocated, temporary, snapshot-N for the N-th "
-                                       "mark, and moments (12.5s, 1000, a mark's name)"};
+    return Error{ErrorCode::Usage,
+                 "there is no label '" + label +
+                     "' here; known are leaked, maximum, allocated, temporary, snapshot-N for the N-th "
+                     "mark, and moments (12.5s, 1000, a mark's name)"};
   }
   return costs_at(input, moment.value().event);
 }
@@ -218,8 +219,9 @@ int export_tape(Arguments arguments) {
   app.add_option("--names", options.names, "function names: short (default), full or mangled")->type_name("FORM");
   app.add_option("--value", options.value, "folded: peak (default), live, allocated or temporary")->type_name("WHAT");
   app.add_flag("--blocks", options.blocks, "folded: count blocks, not bytes");
-  app.add_option("--label", options.label,
-                 "gprof2dot: leaked, maximum, allocated, temporary, snapshot-N, or a moment (12.5s, 1000, a mark's name)")
+  app.add_option(
+         "--label", options.label,
+         "gprof2dot: leaked, maximum, allocated, temporary, snapshot-N, or a moment (12.5s, 1000, a mark's name)")
       ->type_name("LABEL");
   app.add_flag("--events", options.events, "csv: every event, not figures per stack");
   app.add_option("--threshold", options.threshold, "massif: join places below this share (default 1)")
@@ -230,8 +232,8 @@ int export_tape(Arguments arguments) {
   const auto one_of = [](const std::string& text, std::initializer_list<std::string_view> allowed) {
     return std::find(allowed.begin(), allowed.end(), text) != allowed.end();
   };
-  const auto* format = std::find_if(kFormats.begin(), kFormats.end(),
-                                    [&](const Format& known) { return known.name == options.format; });
+  const auto* format =
+      std::find_if(kFormats.begin(), kFormats.end(), [&](const Format& known) { return known.name == options.format; });
   std::optional<std::string> mistake;
   if (options.format.empty())
     mistake = "which format? name it with --format; 'heaptape export --help' lists them";

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "report/json_text.h"
 #include "cli/quantities.h"
+#include "report/json_text.h"
 
 namespace heaptape::cli {
 namespace {

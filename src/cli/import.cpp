@@ -19,9 +19,11 @@ namespace {
 
 constexpr CommandHelp kHelp{
     .usage = "heaptape import heaptrack [options] FILE",
-    .purpose = "Makes a tape from a data file of heaptrack (heaptrack.PROGRAM.PID.zst, .gz or plain), so that every report of "
-               "heaptape can be had of it. Totals, peak and what is live at the end are those of heaptrack_print.",
-    .more = R"(heaptrack's files hold no addresses, threads or stacks of releases: addresses on the tape are made up, and all events
+    .purpose =
+        "Makes a tape from a data file of heaptrack (heaptrack.PROGRAM.PID.zst, .gz or plain), so that every report of "
+        "heaptape can be had of it. Totals, peak and what is live at the end are those of heaptrack_print.",
+    .more =
+        R"(heaptrack's files hold no addresses, threads or stacks of releases: addresses on the tape are made up, and all events
 belong to one thread. Times are as exact as heaptrack's, ten milliseconds.
 
 Example:

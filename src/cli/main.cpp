@@ -15,8 +15,9 @@ struct Command {
 };
 
 constexpr std::array kCommands{
-    Command{"record", record}, Command{"dump", dump},       Command{"info", info},
-    Command{"verify", verify}, Command{"export", export_tape}, Command{"import", import_tape}, Command{"collect", collect},
+    Command{"record", record},   Command{"dump", dump},          Command{"info", info},
+    Command{"verify", verify},   Command{"export", export_tape}, Command{"import", import_tape},
+    Command{"collect", collect},
 };
 
 constexpr std::string_view kHelp =

@@ -133,8 +133,8 @@ private:
 void export_callgrind(const ExportInput& input, Sink& sink) {
   Profile profile(input.names);
   for (const StackFigures& figures : input.answers().by_stack) profile.add(figures);
-  sink.print("# callgrind format\nversion: 1\ncreator: heaptape\npid: {}\ncmd: {}\npart: 1\n",
-             input.tape.header().pid, command_of(input.tape));
+  sink.print("# callgrind format\nversion: 1\ncreator: heaptape\npid: {}\ncmd: {}\npart: 1\n", input.tape.header().pid,
+             command_of(input.tape));
   sink.print("desc: Trigger: Program termination\n");
   sink.add(kHead);
   profile.write(sink);

@@ -41,8 +41,8 @@ void export_csv(const ExportInput& input, Sink& sink) {
       sink.add(",");
       add_field(sink, input.names.text(inner.module_name));
     }
-    for (const Cost& cost : {figures.allocated, figures.freed, figures.live(), figures.at_peak, figures.temporary,
-                             figures.short_lived})
+    for (const Cost& cost :
+         {figures.allocated, figures.freed, figures.live(), figures.at_peak, figures.temporary, figures.short_lived})
       add_cost(sink, cost);
     sink.print(",{},{},", figures.lifetime_us, figures.largest);
     std::string stack;

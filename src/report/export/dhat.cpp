@@ -13,7 +13,7 @@ namespace {
 
 struct StackMost {
   Cost live;
-  Cost most; // when bytes were at their most
+  Cost most;                          // when bytes were at their most
   std::uint64_t live_lifetime_us = 0; // of blocks that never ended
 };
 
@@ -70,8 +70,8 @@ public:
     const std::string_view function = frame.linkage_name.empty() ? "???" : names_.text(frame.function);
     if (!file.empty() && frame.line != 0)
       return number_of(fmt::format("0x{:X}: {} ({}:{})", frame.offset, function, last_part(file), frame.line));
-    return number_of(fmt::format("0x{:X}: {} (in {})", frame.offset, function,
-                                 frame.module != nullptr ? frame.module->path : "?"));
+    return number_of(
+        fmt::format("0x{:X}: {} (in {})", frame.offset, function, frame.module != nullptr ? frame.module->path : "?"));
   }
   std::size_t number_of(std::string text) {
     const auto [found, added] = numbers_.try_emplace(std::move(text), order_.size() + 1);

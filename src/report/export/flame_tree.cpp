@@ -57,8 +57,8 @@ std::vector<double> weights_of(const std::vector<FlameNode>& nodes) {
   };
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     for (std::size_t q = 0; q < kQuantities.size(); ++q) {
-      weights[i] = std::max({weights[i], share(sums[i][q].bytes, sums[0][q].bytes),
-                             share(sums[i][q].blocks, sums[0][q].blocks)});
+      weights[i] = std::max(
+          {weights[i], share(sums[i][q].bytes, sums[0][q].bytes), share(sums[i][q].blocks, sums[0][q].blocks)});
     }
   }
   return weights;
@@ -90,15 +90,14 @@ FlameTree make_flame_tree(const Answers& answers, StackNames& names, std::size_t
   std::vector<std::uint32_t> order(all.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   // A parent weighs no less than its children and has the smaller index, so it stays if one of them does.
-  std::nth_element(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(most), order.end(),
-                   [&](std::uint32_t a, std::uint32_t b) {
-                     return weights[a] != weights[b] ? weights[a] > weights[b] : a < b;
-                   });
+  std::nth_element(
+      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(most), order.end(),
+      [&](std::uint32_t a, std::uint32_t b) { return weights[a] != weights[b] ? weights[a] > weights[b] : a < b; });
   std::vector<bool> stays(all.size());
   for (std::size_t i = 0; i < most; ++i) stays[order[i]] = true;
 
   constexpr std::uint32_t kNone = ~std::uint32_t{0};
-  std::vector<std::uint32_t> places(all.size());         // in the new tree: of the node, or of what stands for it
+  std::vector<std::uint32_t> places(all.size());            // in the new tree: of the node, or of what stands for it
   std::vector<std::uint32_t> joined_below(most * 2, kNone); // by place of the parent
   for (std::uint32_t i = 0; i < all.size(); ++i) {
     FlameNode& node = all[i];

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 
 #include "report/export/flame_tree.h"
@@ -15,6 +16,7 @@ namespace {
 constexpr std::size_t kMostPlaces = 12'000;
 constexpr std::size_t kMostFunctions = 500;
 constexpr std::size_t kMostThreads = 500;
+constexpr std::size_t kMostMarks = 500;
 constexpr std::size_t kMostNameBytes = 300;
 
 // Names are the program's: any bytes, of any length.
@@ -130,8 +132,9 @@ std::vector<FunctionCosts> functions_of(const ExportInput& input) {
         return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
       };
       // What a function allocates itself says more about it than that it is on the way.
-      weight = std::max({weight, share(function.own[i].bytes, all[i].bytes), share(function.own[i].blocks, all[i].blocks),
-                         share(function.total[i].bytes, all[i].bytes) / 10});
+      weight =
+          std::max({weight, share(function.own[i].bytes, all[i].bytes), share(function.own[i].blocks, all[i].blocks),
+                    share(function.total[i].bytes, all[i].bytes) / 10});
     }
     ranked.emplace_back(weight, function);
   }
@@ -179,9 +182,10 @@ void write_totals(Sink& sink, const ExportInput& input) {
   for (const StackFigures& figures : answers.by_stack) all += figures;
   sink.add(",\n\"totals\":[");
   write_costs(sink, costs_of(all));
-  sink.print("],\"peak_us\":{},\"peak_event\":{},\"events\":{},\"short_lived\":[{},{}],\"unknown_releases\":{},\"unread\":{}",
-             answers.totals.peak_us, answers.totals.peak_event, answers.totals.events, all.short_lived.bytes,
-             all.short_lived.blocks, answers.totals.unknown_releases, answers.unread_events);
+  sink.print(
+      "],\"peak_us\":{},\"peak_event\":{},\"events\":{},\"short_lived\":[{},{}],\"unknown_releases\":{},\"unread\":{}",
+      answers.totals.peak_us, answers.totals.peak_event, answers.totals.events, all.short_lived.bytes,
+      all.short_lived.blocks, answers.totals.unknown_releases, answers.unread_events);
 }
 
 void write_timeline(Sink& sink, const Answers& answers) {
@@ -192,6 +196,15 @@ void write_timeline(Sink& sink, const Answers& answers) {
   write_list(sink, "timeline", level.buckets, [&](const TimeBucket& bucket) {
     sink.print("[{},{},{},{},{},{}]", bucket.min_bytes, bucket.max_bytes, bucket.last_bytes, bucket.rss_bytes,
                bucket.allocated_bytes, bucket.max_blocks);
+  });
+}
+
+void write_marks(Sink& sink, const std::vector<Mark>& marks) {
+  const std::span<const Mark> shown(marks.data(), std::min(marks.size(), kMostMarks));
+  write_list(sink, "marks", shown, [&](const Mark& mark) {
+    sink.add("[");
+    sink.json(bounded(mark.name));
+    sink.print(",{}]", mark.time_us);
   });
 }
 
@@ -216,8 +229,8 @@ void write_threads(Sink& sink, const ExportInput& input) {
 
 void write_histograms(Sink& sink, const Answers& answers) {
   write_list(sink, "sizes", answers.sizes, [&](const SizeBucket& bucket) {
-    sink.print("[{},{},{},{},{},{}]", bucket.at_peak.bytes, bucket.at_peak.blocks, bucket.live.bytes, bucket.live.blocks,
-               bucket.allocated.bytes, bucket.allocated.blocks);
+    sink.print("[{},{},{},{},{},{}]", bucket.at_peak.bytes, bucket.at_peak.blocks, bucket.live.bytes,
+               bucket.live.blocks, bucket.allocated.bytes, bucket.allocated.blocks);
   });
   write_list(sink, "lifetimes", answers.lifetimes, [&](const LifetimeBucket& bucket) {
     sink.print("[{},{},{},{}]", bucket.freed.bytes, bucket.freed.blocks, bucket.live.bytes, bucket.live.blocks);
@@ -249,6 +262,7 @@ std::string facts_of(const ExportInput& input) {
   write_run(sink, input);
   write_totals(sink, input);
   write_timeline(sink, input.answers());
+  write_marks(sink, input.marks);
   write_tree(sink, make_flame_tree(input.answers(), input.names, kMostPlaces), labels);
   write_list(sink, "functions", functions_of(input), [&](const FunctionCosts& function) {
     sink.print("[{},", labels.number_of(function.frame));

@@ -5,7 +5,7 @@
 
 namespace heaptape {
 
-extern const std::string_view kPage;       // with holes for the other two and for the facts
+extern const std::string_view kPage; // with holes for the other two and for the facts
 extern const std::string_view kPageStyle;
 extern const std::string_view kPageScript;
 

@@ -147,8 +147,8 @@ private:
     {
       pbf_writer text(message, sample::Label);
       text.add_int64(label::Key, number_of_text("thread"));
-      text.add_int64(label::Text, number_of_text(thread.name.empty() ? fmt::format("thread {}", thread.id.value)
-                                                                     : thread.name));
+      text.add_int64(label::Text,
+                     number_of_text(thread.name.empty() ? fmt::format("thread {}", thread.id.value) : thread.name));
     }
     pbf_writer number(message, sample::Label);
     number.add_int64(label::Key, number_of_text("thread_id"));
@@ -252,10 +252,10 @@ private:
     out_.add_int64(profile::DurationNanos, static_cast<std::int64_t>(duration_us(input_) * 1000));
     add_value_type(profile::PeriodType, "space", "bytes");
     out_.add_int64(profile::Period, 1); // every event, not a sample of them
-    for (const std::string& comment :
-         {"recorded by heaptape, every allocation counted", "command: " + command_of(input_.tape),
-          "peak at " + fmt::format("{} us", input_.answers().totals.peak_us)})
-      out_.add_int64(profile::Comment, number_of_text(comment));
+    const std::string comments[] = {"recorded by heaptape, every allocation counted",
+                                    "command: " + command_of(input_.tape),
+                                    fmt::format("peak at {} us", input_.answers().totals.peak_us)};
+    for (const std::string& comment : comments) out_.add_int64(profile::Comment, number_of_text(comment));
     out_.add_int64(profile::DefaultSampleType, number_of_text(kDefaultSampleType));
   }
 

@@ -16,8 +16,7 @@ public:
 
   std::size_t number_of(FrameId frame) {
     const NamedFrame& named = names_[frame];
-    const auto [found, added] =
-        numbers_.try_emplace({named.function, named.file, named.line, named.column}, count_);
+    const auto [found, added] = numbers_.try_emplace({named.function, named.file, named.line, named.column}, count_);
     if (added) ++count_, order_.emplace_back(frame, std::string_view());
     return found->second;
   }
@@ -62,8 +61,8 @@ struct Profile {
   const char* name;
 };
 constexpr Profile kProfiles[] = {
-    {Quantity::Peak, false, "live at the peak, bytes"},   {Quantity::Live, false, "live at the end, bytes"},
-    {Quantity::Allocated, false, "allocated, bytes"},     {Quantity::Allocated, true, "allocated, blocks"},
+    {Quantity::Peak, false, "live at the peak, bytes"}, {Quantity::Live, false, "live at the end, bytes"},
+    {Quantity::Allocated, false, "allocated, bytes"},   {Quantity::Allocated, true, "allocated, blocks"},
     {Quantity::Temporary, true, "temporary, blocks"},
 };
 
@@ -96,7 +95,8 @@ void write_profile(const ExportInput& input, const Profile& profile, Frames& fra
 } // namespace
 
 void export_speedscope(const ExportInput& input, Sink& sink) {
-  sink.add("{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\": \"heaptape\",\n\"name\": ");
+  sink.add(
+      "{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\": \"heaptape\",\n\"name\": ");
   sink.json(command_of(input.tape));
   sink.add(",\n\"activeProfileIndex\": 0,\n\"profiles\": [");
   Frames frames(input.names);

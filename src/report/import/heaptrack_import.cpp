@@ -113,8 +113,7 @@ private:
       const auto file = fields.next();
       const auto line = fields.next();
       if (!places_.is_text(*function) || (file && !places_.is_text(*file))) return false;
-      if (*function != 0)
-        frames.push_back({*function, file.value_or(0), static_cast<std::uint32_t>(line.value_or(0))});
+      if (*function != 0) frames.push_back({*function, file.value_or(0), static_cast<std::uint32_t>(line.value_or(0))});
     }
     places_.add_address(*address, *module, std::move(frames));
     return true;
@@ -296,8 +295,7 @@ Result<ImportedTape> import_heaptrack(UnpackedLines& lines, const std::string& n
         imported.cut_off = name + " is cut off";
         break;
       }
-      return Error{ErrorCode::Malformed,
-                   name + " is damaged: line " + std::to_string(number) + " makes no sense"};
+      return Error{ErrorCode::Malformed, name + " is damaged: line " + std::to_string(number) + " makes no sense"};
     }
     if (const auto failure = importer.failure()) return Error{failure->code, name + ": " + failure->sentence};
   }

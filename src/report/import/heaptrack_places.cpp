@@ -16,7 +16,8 @@ void HeaptrackPlaces::add_address(std::uint64_t call, std::uint64_t module, std:
   std::uint64_t pc = call + 1;
   // Other code may have been loaded at an address used before. A tape tells these apart by its modules' times, which are not known
   // here, so that the later one gets an address of its own.
-  if (pc < wire::kFirstAddress || pc >= std::uint64_t{0x7000} << 48 || !used_pcs_.insert(pc).second) pc = next_free_pc_ += 2;
+  if (pc < wire::kFirstAddress || pc >= std::uint64_t{0x7000} << 48 || !used_pcs_.insert(pc).second)
+    pc = next_free_pc_ += 2;
   places_.push_back({pc, module, std::move(frames)});
 }
 

@@ -44,7 +44,6 @@ private:
   std::vector<Place> places_;
   std::unordered_set<std::uint64_t> used_pcs_;
   std::uint64_t next_free_pc_ = std::uint64_t{0x7000} << 48; // where no code ever is
-
 };
 
 } // namespace heaptape
