@@ -38,17 +38,17 @@ public:
   StackNames& names() { return *names_; }
   const Answers& answers() const { return index_.answers; }
 
-  // What write(input, sink) writes.
+  // What export_to(input, sink) writes.
   template <class Write>
-  std::string text(Write write) {
-    std::string text;
+  std::string text(Write export_to) {
+    std::string written;
     Sink sink([&](std::string_view bytes) -> Result<> {
-      text += bytes;
+      written += bytes;
       return Unit{};
     });
-    write(input(), sink);
+    export_to(input(), sink);
     HT_CHECK(sink.finish().ok());
-    return text;
+    return written;
   }
 
 private:

@@ -16,7 +16,7 @@ constexpr std::size_t kLongestLine = std::size_t{16} << 20;
 } // namespace
 
 // unpack() takes bytes from the front of `packed`, appends to `text`, and may leave some for the next call. False: the bytes make no
-// sense. between(): whether the file may end here.
+// sense. full(): there was more than fitted, so call again even with nothing new. between(): whether the file may end here.
 class UnpackedLines::Unpacker {
 public:
   Unpacker() = default;
@@ -24,6 +24,7 @@ public:
   Unpacker& operator=(const Unpacker&) = delete;
   virtual ~Unpacker() = default;
   virtual bool unpack(std::string& packed, std::string& text) = 0;
+  virtual bool full() const { return false; }
   virtual bool between() const = 0;
 };
 
@@ -58,14 +59,17 @@ public:
     stream_.avail_out = static_cast<uInt>(kRoomBytes);
     const int status = inflate(&stream_, Z_NO_FLUSH);
     text.resize(text.size() - stream_.avail_out);
+    full_ = stream_.avail_out == 0;
     packed.erase(0, packed.size() - stream_.avail_in);
     between_ = status == Z_STREAM_END;
     return status == Z_OK || status == Z_STREAM_END || status == Z_BUF_ERROR;
   }
+  bool full() const override { return full_; }
   bool between() const override { return between_; }
 
 private:
   z_stream stream_{};
+  bool full_ = false;
   bool between_ = false;
 };
 
@@ -85,15 +89,18 @@ public:
     ZSTD_outBuffer out{text.data() + before, kRoomBytes, 0};
     const std::size_t left = ZSTD_decompressStream(context_, &out, &in);
     text.resize(before + out.pos);
+    full_ = out.pos == kRoomBytes;
     if (ZSTD_isError(left) != 0) return false;
     packed.erase(0, in.pos);
     between_ = left == 0;
     return true;
   }
+  bool full() const override { return full_; }
   bool between() const override { return between_; }
 
 private:
   ZSTD_DCtx* context_;
+  bool full_ = false;
   bool between_ = false;
 };
 
@@ -126,7 +133,7 @@ Result<> UnpackedLines::fill() {
   const std::size_t before = text_.size();
   while (text_.size() == before) {
     const std::size_t packed_before = packed_.size();
-    if (packed_before != 0 || !read_all_) {
+    if (packed_before != 0 || unpacker_->full()) {
       if (!unpacker_->unpack(packed_, text_))
         return Error{ErrorCode::Malformed, name_ + " is damaged: it cannot be unpacked"};
       if (text_.size() != before) break;
