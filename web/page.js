@@ -37,6 +37,7 @@
     const share = 100 * part / whole;
     return share > 0 && share < 0.01 ? "< 0.01 %" : `${share.toFixed(share < 1 ? 2 : 1)} %`;
   }
+  const short = (text) => text.replace(/\.0+(?= )|(\.\d*[1-9])0+(?= )/, "$1"); // 5.00 MB: 5 MB
   const count = (n, one) => `${plain(n)} ${one}${n === 1 ? "" : "s"}`;
   const lastPart = (path) => path.slice(path.lastIndexOf("/") + 1);
 
@@ -85,7 +86,7 @@
       card("Live at end", bytes(t[2]), `${count(t[3], "block")}`),
       card("Allocated", bytes(t[4]), `${count(t[5], "block")}`),
       card("Short-lived", percent(data.short_lived[0], t[4]), `${bytes(data.short_lived[0])} freed within 1 ms`),
-      card("Temporary", percent(t[7], t[5]), `${count(t[7], "block")} freed next`));
+      card("Temporary", percent(t[7], t[5]), `${count(t[7], "block")} freed right away`));
     const left = data.places - data.tree.length;
     byId("footer").textContent = `Made by heaptape ${run.heaptape}. ` + (left > 0
       ? `The flame graph shows the ${plain(data.tree.length)} places that weigh most, of ${plain(data.places)}; the others are joined as “smaller places”, so sums are exact.`
@@ -118,14 +119,17 @@
 
   // --------------------------------------------------------------------------------------------------------- timeline
 
-  const MIN = 0, MAX = 1, LAST = 2, RSS = 3;
+  const MIN = 0, MAX = 1, RSS = 3; // fields of a bucket
   const line = { left: 62, right: 10, top: 12, bottom: 24, from: 0, to: data.timeline.length, at: -1, drag: null };
   const buckets = data.timeline;
   const hasRss = buckets.some((bucket) => bucket[RSS] > 0);
+  // Beside a resident size many times as large, the heap would be a flat line.
+  const mostOf = (field) => buckets.reduce((most, bucket) => Math.max(most, bucket[field]), 0);
+  let showRss = hasRss && mostOf(RSS) < 8 * mostOf(MAX);
 
   function niceStep(span, parts) {
     const rough = span / parts, power = 10 ** Math.floor(Math.log10(rough || 1));
-    return [1, 2, 5, 10].map((n) => n * power).find((n) => n >= rough) || power;
+    return [1, 2, 2.5, 5, 10].map((n) => n * power).find((n) => n >= rough) || power;
   }
   const timelineWidth = () => byId("timeline").clientWidth - line.left - line.right;
   const xOfBucket = (i) => line.left + (i - line.from) / (line.to - line.from) * timelineWidth();
@@ -137,7 +141,7 @@
     const c = prepare(canvas, width, height);
     const first = Math.max(0, Math.floor(line.from)), last = Math.min(buckets.length, Math.ceil(line.to));
     let most = 1;
-    for (let i = first; i < last; ++i) most = Math.max(most, buckets[i][MAX], buckets[i][RSS]);
+    for (let i = first; i < last; ++i) most = Math.max(most, buckets[i][MAX], showRss ? buckets[i][RSS] : 0);
     const bottom = height - line.bottom;
     const y = (value) => bottom - value / (most * 1.04) * (bottom - line.top);
 
@@ -153,7 +157,7 @@
       c.moveTo(line.left, Math.round(y(value)) + .5);
       c.lineTo(width - line.right, Math.round(y(value)) + .5);
       c.stroke();
-      c.fillText(bytes(value), line.left - 8, y(value));
+      c.fillText(short(bytes(value)), line.left - 8, y(value));
     }
     c.textBaseline = "alphabetic";
     const span = (line.to - line.from) * data.bucket_us;
@@ -161,7 +165,7 @@
     for (let us = Math.ceil(line.from * data.bucket_us / tick) * tick; us <= line.to * data.bucket_us; us += tick) {
       const x = xOfTime(us);
       c.textAlign = x > width - 40 ? "right" : x < line.left + 20 ? "left" : "center";
-      c.fillText(us === 0 ? "0" : time(us).replace(/\.0+(?= )|(\.\d*[1-9])0+(?= )/, "$1"), x, height - 6);
+      c.fillText(us === 0 ? "0" : short(time(us)), x, height - 6);
     }
 
     c.save();
@@ -186,7 +190,7 @@
     c.beginPath();
     trace(MAX);
     c.stroke();
-    if (hasRss) {
+    if (showRss) {
       c.strokeStyle = style("--rss");
       c.beginPath();
       for (let i = first; i < last; ++i) if (buckets[i][RSS]) c.lineTo((xOfBucket(i) + xOfBucket(i + 1)) / 2, y(buckets[i][RSS]));
@@ -300,7 +304,11 @@
     });
     const key = (color, text) => element("span", {}, element("i", { style: `background:var(${color})` }), text);
     byId("timeline-legend").append(key("--accent", "live"), key("--peak", "peak"));
-    if (hasRss) byId("timeline-legend").append(key("--rss", "resident (RSS)"));
+    if (hasRss) {
+      const box = element("input", { type: "checkbox", checked: showRss });
+      box.addEventListener("change", () => { showRss = box.checked; drawTimeline(); });
+      byId("timeline-legend").append(element("label", {}, box, key("--rss", "resident (RSS)")));
+    }
     readTimeline();
   }
 
@@ -340,11 +348,12 @@
         const children = known.get(at);
         let child = children.get(from.label);
         if (!child) {
-          child = makeNode(from.label, at, from.joined);
+          child = makeNode(from.label, at);
           children.set(from.label, child);
           at.children.push(child);
           turned.push(child);
         }
+        child.joined += from.joined;
         at = child;
       }
       at.own = at.own.map((n, k) => n + node.own[k]);

@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import html
 import importlib.util
 import io
 import json
@@ -29,7 +30,7 @@ def export(test, tape, format, *options, suffix=""):
 
 
 def run(*words, **more):
-    result = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=120, check=False, **more)
+    result = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=200, check=False, **more)
     check(result.returncode == 0, f"{words[0]} ended with {result.returncode}:\n{result.stdout[-2000:]}{result.stderr[-2000:]}")
     return result.stdout
 
@@ -189,6 +190,41 @@ def the_page_draws_itself_in_a_browser(test):
     check("http://" not in page.read_text().replace("http://www.w3.org/2000/svg", ""), "the page needs nothing from elsewhere")
     rendered(test, page, f"--screenshot={test.work}/page.png", "--window-size=1280,1500")
     check((test.work / "page.png").stat().st_size > 30_000, "the picture of it is not empty")
+
+
+PRESS_EVERYTHING = """<script>
+(async () => {
+  const wrong = [];
+  addEventListener("error", (event) => wrong.push(event.message));
+  const press = (id, key) => document.getElementById(id).dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  const point = (id, type, x, y) => document.getElementById(id).dispatchEvent(new PointerEvent(type, { clientX: x, clientY: y, bubbles: true }));
+  for (const button of document.querySelectorAll("button")) button.click();
+  for (const key of ["ArrowDown", "ArrowDown", "ArrowRight", "ArrowLeft", "ArrowUp", "Enter", "Escape", "Home"]) press("flame", key);
+  for (const key of ["ArrowRight", "ArrowLeft", "+", "+", "PageDown", "-", "Escape"]) press("timeline", key);
+  for (const id of ["flame", "timeline"]) for (const type of ["pointermove", "pointerdown", "pointerup", "pointerleave"]) point(id, type, 90, 40);
+  document.querySelector("#quantity button").click();
+  document.querySelector("#table-choice button").click();
+  const box = document.getElementById("search");
+  box.value = "c_FUNCTIONS";
+  box.dispatchEvent(new Event("input"));
+  const rows = [...document.querySelectorAll("td.name")].map((cell) => cell.textContent);
+  document.body.append(Object.assign(document.createElement("pre"), { id: "outcome", textContent: JSON.stringify({ wrong, rows, path: document.getElementById("flame-path").textContent }) }));
+})();
+</script>"""
+
+
+@case
+def everything_on_the_page_can_be_pressed(test):
+    page = export(test, make_tape(test), "html", suffix=".html")
+    pressed = test.work / "pressed.html"
+    pressed.write_text(page.read_text().replace("</body>", PRESS_EVERYTHING + "</body>"))
+    document = rendered(test, pressed, "--dump-dom")
+    outcome = re.search(r'<pre id="outcome">(.*?)</pre>', document, re.DOTALL)
+    check(outcome, f"the script came to its end:\n{document[-1500:]}")
+    found = json.loads(html.unescape(outcome[1]))
+    equal(found["wrong"], [], "errors")
+    check(found["rows"] and all("c_functions" in row for row in found["rows"]), f"the search finds functions: {found}")
+    check("is in" in found["path"], f"and says how much they are: {found}")
 
 
 @case
