@@ -581,16 +581,16 @@
   const sorting = TABLES.map(() => null);
 
   function showTable() {
-    const table = TABLES[view.table], columns = table.columns(), rows = table.rows().slice();
+    const which = view.table, table = TABLES[which], columns = table.columns(), rows = table.rows().slice();
     const start = columns.findIndex((col) => col.first);
-    const sort = sorting[view.table] || (sorting[view.table] = { at: start, up: !!columns[start].ascending });
+    const sort = sorting[which] || (sorting[which] = { at: start, up: !!columns[start].ascending });
     const value = columns[sort.at].value, sign = sort.up ? 1 : -1;
     rows.sort((a, b) => { const x = value(a), y = value(b); return sign * (x < y ? -1 : x > y ? 1 : 0); });
     const most = columns.map((col) => col.share ? Math.max(1, ...rows.map(col.value)) : 0);
     const head = element("tr", {}, ...columns.map((col, at) => element("th",
       { class: col.class || "", scope: "col", "aria-sort": at === sort.at ? (sort.up ? "ascending" : "descending") : undefined },
       element("button", { type: "button", onclick: () => {
-        sorting[view.table] = { at, up: at === sort.at ? !sort.up : typeof (rows[0] ? col.value(rows[0]) : 0) === "string" };
+        sorting[which] = { at, up: at === sort.at ? !sort.up : typeof (rows[0] ? col.value(rows[0]) : 0) === "string" };
         showTable();
       } }, col.title))));
     const body = rows.map((row) => element("tr", {}, ...columns.map((col, at) => {
