@@ -147,12 +147,15 @@ int diff(Arguments arguments) {
     output.print("{}\n", json.end_object().text());
     return output.finish() ? kOk : kTrouble;
   }
-  output.print("{} -> {}\n", printable(sides.before), printable(sides.after));
+  const auto line = [&](const std::string& text) {
+    output.print("{}\n", style.value().width != 0 ? shortened(text, style.value().width) : text);
+  };
+  line("before  " + printable(sides.before));
+  line("after   " + printable(sides.after));
   if (!moments) print_totals(output, before.value(), after);
-  output.print("{}: {} in {} -> {} in {}, {}\n", sides.what, bytes_text(changes.before.bytes),
-               count_of(changes.before.blocks, "block"), bytes_text(changes.after.bytes),
-               count_of(changes.after.blocks, "block"),
-               signed_bytes_text(static_cast<std::int64_t>(changes.after.bytes - changes.before.bytes)));
+  line(fmt::format("{}: {} in {} -> {} in {}", sides.what, bytes_text(changes.before.bytes),
+                   count_of(changes.before.blocks, "block"), bytes_text(changes.after.bytes),
+                   count_of(changes.after.blocks, "block")));
   output.print("{}", diff_text(changes, one, two, {.rows = wishes.rows, .style = style.value()}));
   if (changes.rows.empty()) output.print("  no stack differs\n");
   return output.finish() ? kOk : kTrouble;

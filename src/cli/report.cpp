@@ -130,8 +130,7 @@ public:
       Section& section = sections_[i];
       const Cost total = sum_of(section.costs);
       if (i != 0) out += "\n";
-      out += style.bold(section.title) + ": " + exact_bytes_text(total.bytes) + " in " +
-             count_of(total.blocks, "block") + "\n";
+      out += heading(section.title, total, style);
       const TreeOptions tree = tree_of(section, total);
       out += tree_text(view_.names(), view_.tape().threads(), make_call_tree(view_.names(), section.costs, tree),
                        {.tree = tree, .style = style, .expand = wishes_.expand});
@@ -162,6 +161,17 @@ public:
   }
 
 private:
+  // On a narrow terminal the size goes below the title, without its exact form when even that is too long.
+  static std::string heading(const std::string& title, const Cost& total, const TextStyle& style) {
+    const std::string blocks = " in " + count_of(total.blocks, "block");
+    const std::string size = exact_bytes_text(total.bytes) + blocks;
+    if (style.width == 0 || columns_of(title) + 2 + columns_of(size) <= style.width) {
+      return style.bold(title) + ": " + size + "\n";
+    }
+    const bool fits = columns_of(size) + 2 <= style.width;
+    return style.bold(shortened(title, style.width)) + "\n  " + (fits ? size : bytes_text(total.bytes) + blocks) + "\n";
+  }
+
   // Blocks of no bytes weigh something all the same.
   TreeOptions tree_of(const Section& section, const Cost& total) const {
     TreeOptions tree = tree_;

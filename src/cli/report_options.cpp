@@ -68,10 +68,7 @@ void ReportOptions::add_names_and_color(CLI::App& app) {
 
 void ReportOptions::add_filters(CLI::App& app) {
   const auto add = [&](const char* name, std::vector<std::string>& list, const char* text) {
-    app.add_option(name, list, text)
-        ->type_name("RE")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    app.add_option(name, list, text)->type_name("RE")->allow_extra_args(false);
   };
   add("--include-function", include_functions_,
       "only stacks with a function that matches; repeatable. The first match from the innermost frame decides");
@@ -84,8 +81,7 @@ void ReportOptions::add_suppressions(CLI::App& app) {
   app.add_option("--suppressions", suppression_files_,
                  "leave out leaks that the file lists, in LeakSanitizer's or valgrind's syntax; repeatable")
       ->type_name("FILE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->allow_extra_args(false);
 }
 
 Result<NameForm> ReportOptions::names() const {

@@ -29,6 +29,7 @@ StackLabel label_of(StackNames& names, Plumbing& plumbing, StackId stack) {
   std::size_t shown = 0;
   NameId last = names[frames[at]].function;
   for (std::size_t i = at + 1; i < frames.size() && shown < kCallers; ++i) {
+    if (starts_thread(names, frames[i])) break;
     if (plumbing(frames[i]) || names[frames[i]].function == last) continue;
     last = names[frames[i]].function;
     label.callers += (shown++ == 0 ? "<- " : " <- ") + printable(names.function(frames[i]));

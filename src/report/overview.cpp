@@ -1,5 +1,7 @@
 #include "report/overview.h"
 
+#include <map>
+
 #include "base/number_text.h"
 #include "report/worst_text.h"
 #include "wire/loss_name.h"
@@ -18,7 +20,8 @@ std::uint64_t heap_at(const Answers& answers, std::uint64_t time_us) {
 
 OverviewSection section(const TapeView& view, std::string name, std::string title, const std::vector<StackCost>& costs,
                         Measure measure) {
-  return {std::move(name), std::move(title), measure, worst_functions(view.names(), costs, {.measure = measure})};
+  return {std::move(name), std::move(title), measure,
+          worst_functions(view.names(), costs, {.measure = measure, .least_percent = 0.1})};
 }
 
 // A label in its column, then the text; what is too long goes on below it.
@@ -58,12 +61,12 @@ std::string memory_text(const Overview& overview, const Answers& answers) {
   const std::uint64_t tape = memory.heap_bytes + memory.mapped_bytes;
   if (tape > anonymous) {
     return text + " = " + part_of(anonymous, rss) + " anonymous + " + part_of(rss - anonymous, rss) +
-           " of files; the live heap was " + bytes_text(tape) + ", so not all of it was touched";
+           " files; the live heap was " + bytes_text(tape) + ", so not all of it was touched";
   }
   text += " = " + part_of(memory.heap_bytes, rss) + " live heap";
   if (memory.mapped_bytes != 0) text += " + " + part_of(memory.mapped_bytes, rss) + " own mappings";
-  return text + " + " + part_of(anonymous - tape, rss) + " free inside arenas, stacks, data + " +
-         part_of(rss - anonymous, rss) + " of files";
+  return text + " + " + part_of(anonymous - tape, rss) + " free in arenas, stacks, data + " +
+         part_of(rss - anonymous, rss) + " files";
 }
 
 std::string seen_text(const TapeView& view, const Overview& overview) {
@@ -99,6 +102,23 @@ std::optional<MemoryAtPeak> memory_at_peak(const TapeReader& tape, const Answers
                       .mapped_bytes = answers.mappings.anonymous_at_peak_bytes};
 }
 
+std::string nameless_sentence(const StackNames& names) {
+  std::map<NameId, std::size_t> modules;
+  std::size_t nameless = 0;
+  for (std::uint32_t i = 0; i < names.frame_count(); ++i) {
+    const NamedFrame& frame = names[FrameId(i)];
+    if (!frame.linkage_name.empty()) continue;
+    ++nameless;
+    ++modules[frame.module_name];
+  }
+  if (nameless * 10 < names.frame_count() || nameless == 0) return {};
+  const auto most = std::max_element(modules.begin(), modules.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return "no names for " + with_separators(nameless) + " of " + count_of(names.frame_count(), "place") +
+         " in the code, " + (modules.size() == 1 ? "all in " : "most in ") + printable(names.text(most->first)) +
+         ": debug symbols would help";
+}
+
 void keep_accepted(StackNames& names, FrameFilter& filter, std::vector<StackCost>& costs) {
   if (filter.empty()) return;
   std::erase_if(costs, [&](const StackCost& cost) { return !filter.accepts(names, cost.stack); });
@@ -131,6 +151,8 @@ Overview make_overview(const TapeView& view, Suppressions& suppressions, FrameFi
   add("allocations", "Allocated", kind(CostKind::Allocations), Measure::Bytes);
   add("temporary", "Temporary: freed as the thread's next step", kind(CostKind::Temporary), Measure::Blocks);
   add("growth", "Growing steadily", growth_costs(view), Measure::Bytes);
+  if (std::string sentence = nameless_sentence(view.names()); !sentence.empty())
+    overview.not_seen.push_back(std::move(sentence));
   return overview;
 }
 

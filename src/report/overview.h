@@ -56,6 +56,9 @@ std::string overview_text(const TapeView& view, const Overview& overview, const 
 // The fields of an object that is open.
 void write_overview_json(JsonWriter& json, const TapeView& view, const Overview& overview);
 
+// A sentence when a good part of the places seen so far has no name, and where most of these are; else empty.
+std::string nameless_sentence(const StackNames& names);
+
 // Leaves only the stacks that a filter accepts.
 void keep_accepted(StackNames& names, FrameFilter& filter, std::vector<StackCost>& costs);
 

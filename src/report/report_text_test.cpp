@@ -3,6 +3,7 @@
 
 #include "report/heap_diff.h"
 #include "report/json_writer.h"
+#include "report/overview.h"
 #include "report/stacks_for_test.h"
 #include "report/timeline_text.h"
 #include "report/tree_text.h"
@@ -43,6 +44,25 @@ TEST(TreeText, BranchesAreIndentedBelowWhatTheyBranchFrom) {
                                    "  |  <- main [program]\n"
                                    "  -> 40.00% (40B, 1x): b [program]\n"
                                    "     <- main [program]\n");
+}
+
+TEST(TreeText, WhatIsAllInSmallPlacesSaysSoWithoutRepeatingTheFigures) {
+  Stacks program;
+  std::vector<StackCost> costs;
+  for (int i = 0; i < 200; ++i)
+    costs.push_back({.stack = program.stack({"f" + std::to_string(i), "work"}), .cost = {1, 1}});
+  EXPECT_EQ(drawn(program, costs), "-> 100.00% (200B, 200x): work [program]\n"
+                                   "   <- 200 places, all below the 1.00% threshold\n");
+  EXPECT_EQ(drawn(program, costs, {.tree = {.depth = 1}}), "-> 100.00% (200B, 200x): work [program]\n"
+                                                           "   <- 200 places below --depth 1\n");
+}
+
+TEST(TreeText, TheStartOfTheProgramOutsideMainIsNotShown) {
+  Stacks program;
+  const std::vector<StackCost> costs{
+      {.stack = program.stack({"_start", "__libc_start_main", "main", "work"}), .cost = {5, 1}}};
+  EXPECT_EQ(drawn(program, costs), "-> 100.00% (5B, 1x): work [program]\n"
+                                   "   <- main [program]\n");
 }
 
 TEST(TreeText, ExpandedEveryFrameHasItsCost) {
@@ -121,6 +141,20 @@ TEST(Worst, NoLineIsWiderThanTheTerminal) {
   for (const unsigned width : {60u, 80u, 100u, 200u}) {
     EXPECT_LE(columns_of(worst_text(names, worst, Measure::Bytes, {.width = width})), width + 1) << width;
   }
+}
+
+TEST(Overview, SaysWhereNamesAreMissing) {
+  Stacks program;
+  const StackId named = program.stack({"main", "work"});
+  program.add_module("/usr/lib/libstripped.so");
+  program.add_place("unknown", {});
+  const StackId unknown = program.stack({"main", "unknown"});
+  StackNames names(program.modules, program.stacks, program.symbols, NameForm::Short);
+  names.frames_of(named);
+  EXPECT_EQ(nameless_sentence(names), "");
+  names.frames_of(unknown);
+  EXPECT_EQ(nameless_sentence(names),
+            "no names for 1 of 3 places in the code, all in libstripped.so: debug symbols would help");
 }
 
 TEST(HeapDiff, TellsGrownShrunkNewAndGoneByTheirNames) {

@@ -38,6 +38,7 @@ std::string who(const TapeView& view, Plumbing& plumbing, const TopRow& row, Top
   std::string text = printable(names.function(frames[at])) + (place.empty() ? "" : " [" + place + "]");
   if (by == TopBy::Function) return text;
   for (std::size_t i = at + 1; i < frames.size(); ++i) {
+    if (starts_thread(names, frames[i])) break;
     if (!plumbing(frames[i])) text += " <- " + printable(names.function(frames[i]));
   }
   return text;

@@ -4,6 +4,7 @@
 
 #include "analysis/log_buckets.h"
 #include "base/number_text.h"
+#include "report/worst.h"
 
 namespace heaptape {
 namespace {
@@ -11,6 +12,15 @@ namespace {
 constexpr std::size_t kLinesShown = 3;  // of one function
 constexpr std::size_t kChainShown = 12; // frames in a row that nothing branches off from
 constexpr std::size_t kNarrowestName = 16;
+constexpr std::string_view kIn = " in "; // so many places
+
+// "/build/project-1.2/src/cache.cpp": enough to know it by is "src/cache.cpp".
+std::string_view last_two_parts(std::string_view path) {
+  const std::size_t last = path.rfind('/');
+  if (last == path.npos || last == 0) return path;
+  const std::size_t before = path.rfind('/', last - 1);
+  return before == path.npos ? path : path.substr(before + 1);
+}
 
 std::string node_location(const StackNames& names, const TreeNode& node) {
   if (node.kind != TreeNodeKind::Function) return {};
@@ -21,6 +31,8 @@ std::string node_location(const StackNames& names, const TreeNode& node) {
   }
   return node.lines.size() > kLinesShown ? text + ",…" : text;
 }
+
+const TreeNode kNothingMore{};
 
 class TreeText {
 public:
@@ -45,44 +57,61 @@ private:
 
   void draw_node(const TreeNode& node, const std::string& guides, bool last) {
     const std::string inner = guides + (last ? "  " : "| ");
-    if (node.kind == TreeNodeKind::Pruned || node.kind == TreeNodeKind::Deeper) {
+    if (is_left_out(node)) {
       out_ += guides + figures(node.cost) + left_out(node) + "\n";
       return;
     }
     put(guides, figures(node.cost) + ": ", node, measured(node.cost, options_.tree.measure) * 10 >= total_);
-    const TreeNode* end = &node;
-    if (!options_.expand && follows_alone(node)) end = chain(node, inner);
-    children(*end, inner);
+    const TreeNode& end = options_.expand ? node : chain(node, inner);
+    if (!options_.expand && is_left_out(end)) {
+      out_ += inner + arrow() + options_.style.dim(left_out(end).substr(kIn.size())) + "\n";
+      return;
+    }
+    children(end, inner);
   }
 
   // An only child has its parent's cost: children add up.
   static bool follows_alone(const TreeNode& node) {
-    return node.children.size() == 1 && node.children[0].kind != TreeNodeKind::Pruned &&
-           node.children[0].kind != TreeNodeKind::Deeper;
+    return node.children.size() == 1 && !is_left_out(node.children[0]);
   }
+  static bool is_left_out(const TreeNode& node) {
+    return node.kind == TreeNodeKind::Pruned || node.kind == TreeNodeKind::Deeper;
+  }
+  const char* arrow() const { return options_.tree.direction == TreeDirection::BottomUp ? " <- " : " > "; }
 
   // Draws only children of only children; gives the last of them.
-  const TreeNode* chain(const TreeNode& node, const std::string& guides) {
+  const TreeNode& chain(const TreeNode& node, const std::string& guides) {
     const bool bottom_up = options_.tree.direction == TreeDirection::BottomUp;
-    const char* const arrow = bottom_up ? " <- " : " > ";
     const TreeNode* at = &node;
     std::size_t shown = 0, hidden = 0;
     while (follows_alone(*at)) {
+      if (bottom_up && is_start_up(at->children[0])) {
+        at = &kNothingMore;
+        break;
+      }
       at = &at->children[0];
       if (shown < kChainShown || (hidden == 0 && !follows_alone(*at))) {
-        put(guides, arrow, *at, false);
+        put(guides, arrow(), *at, false);
         ++shown;
       } else {
         ++hidden;
       }
     }
     if (hidden != 0) {
-      out_ += guides + arrow +
+      out_ += guides + arrow() +
               options_.style.dim("… " + count_of(hidden, bottom_up ? "more caller" : "more call") +
                                  " (--expand shows them)") +
               "\n";
     }
-    return at;
+    // All of it is in places too small to be shown: no need to say so with the same figures again.
+    return at->children.size() == 1 && is_left_out(at->children[0]) ? at->children[0] : *at;
+  }
+
+  // Whether from here on there is nothing but the C library starting the program, which is the same for every stack.
+  bool is_start_up(const TreeNode& node) const {
+    const TreeNode* at = &node;
+    while (follows_alone(*at)) at = &at->children[0];
+    return at->children.empty() && node.kind == TreeNodeKind::Function && starts_thread(names_, node.frame);
   }
 
   void put(const std::string& guides, const std::string& front, const TreeNode& node, bool heavy) {
@@ -108,7 +137,7 @@ private:
   }
 
   std::string left_out(const TreeNode& node) const {
-    const std::string places = " in " + count_of(node.places, "place");
+    const std::string places = std::string(kIn) + count_of(node.places, "place");
     if (node.kind == TreeNodeKind::Deeper) return places + " below --depth " + std::to_string(options_.tree.depth);
     return places + (node.places == 1 ? ", below the " : ", all below the ") +
            decimal_text(options_.tree.threshold_percent, 2) + "% threshold";
@@ -185,9 +214,9 @@ std::string node_label(const StackNames& names, const std::vector<Thread>& threa
   case TreeNodeKind::NoStack: return "(no stack)";
   case TreeNodeKind::Cut: return "(outer frames unknown)";
   case TreeNodeKind::TooDeep: return "(more frames than were recorded)";
+  case TreeNodeKind::File: return printable(last_two_parts(names.text(node.name)));
   case TreeNodeKind::Root:
   case TreeNodeKind::Function:
-  case TreeNodeKind::File:
   case TreeNodeKind::Module:
   case TreeNodeKind::Pruned:
   case TreeNodeKind::Deeper: break;
