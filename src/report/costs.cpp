@@ -126,6 +126,25 @@ std::vector<StackCost> window_costs(const TapeView& view, const Moment& from, co
   return live_after(view, to.event, sizes, from.event);
 }
 
+std::vector<StackCost> growth_costs(const TapeView& view) {
+  constexpr std::size_t kFirst = kGrowthMoments / 4 - 1, kLast = kGrowthMoments - 2;
+  std::vector<StackCost> costs;
+  for (const StackGrowth& row : view.answers().growth.stacks) {
+    const Cost before = row.live[kFirst], after = row.live[kLast];
+    if (after.bytes <= before.bytes || after.blocks < before.blocks) continue;
+    const std::uint64_t grown = after.bytes - before.bytes;
+    std::size_t rises = 0;
+    bool falls = false;
+    for (std::size_t i = kFirst; i < kLast; ++i) {
+      const std::uint64_t now = row.live[i].bytes, next = row.live[i + 1].bytes;
+      rises += next > now;
+      falls |= next < now && now - next > grown / 10;
+    }
+    if (rises * 3 >= (kLast - kFirst) * 2 && !falls) costs.push_back({row.stack, {}, after - before});
+  }
+  return costs;
+}
+
 Cost sum_of(const std::vector<StackCost>& costs) {
   Cost sum;
   for (const StackCost& cost : costs) sum += cost.cost;

@@ -32,6 +32,10 @@ enum class WindowPart : std::uint8_t { All, StillLive };
 std::vector<StackCost> window_costs(const TapeView& view, const Moment& from, const Moment& to, WindowPart part,
                                     Sizes sizes = Sizes::Together);
 
+// Stacks that grew steadily: what they had more at fifteen sixteenths of the run than at a quarter of it, when it rose in at least
+// two thirds of the steps between and never fell by more than a tenth of it. The end itself does not count, for programs clean up.
+std::vector<StackCost> growth_costs(const TapeView& view);
+
 Cost sum_of(const std::vector<StackCost>& costs);
 
 } // namespace heaptape

@@ -54,7 +54,15 @@ StackNames::Expansion StackNames::name_places(const Frame& frame) {
   Expansion expansion{.first = static_cast<std::uint32_t>(frames_.size()), .known = true};
   if (frame.module != nullptr && is_recorder(*frame.module)) return expansion;
   if (frame.places.empty()) add(frame, {}, false);
-  for (std::size_t i = 0; i < frame.places.size(); ++i) add(frame, frame.places[i], i + 1 < frame.places.size());
+  for (std::size_t i = 0; i < frame.places.size(); ++i) {
+    // A compiler that splits a function inlines its one part into the other; that is still one call.
+    const bool again =
+        i != 0 && !frame.places[i].function.empty() && frame.places[i].function == frame.places[i - 1].function;
+    if (!again)
+      add(frame, frame.places[i], i + 1 < frame.places.size());
+    else if (i + 1 == frame.places.size())
+      frames_.back().inlined = false;
+  }
   expansion.count = static_cast<std::uint32_t>(frames_.size()) - expansion.first;
   return expansion;
 }

@@ -16,6 +16,10 @@ constexpr std::array kPlumbingScopes =
     std::to_array<std::string_view>({"std::", "__gnu_cxx::", "operator new", "alloc::", "core::", "hashbrown::"});
 constexpr std::array kPlumbingWords = std::to_array<std::string_view>({"alloc", "strdup", "strndup", "memdup"});
 
+constexpr std::array kStarts =
+    std::to_array<std::string_view>({"__libc_start_call_main", "__libc_start_main", "__libc_start_main_impl", "_start",
+                                     "start_thread", "clone", "clone3", "__clone", "__clone3", "__GI___clone3"});
+
 template <class List>
 bool begins_with_any(std::string_view text, const List& beginnings) {
   return std::any_of(beginnings.begin(), beginnings.end(),
@@ -31,14 +35,18 @@ std::string last_word(std::string_view name) {
   return word;
 }
 
+bool has_allocating_name(const StackNames& names, const NamedFrame& frame) {
+  if (frame.linkage_name.empty()) return false;
+  const std::string word = last_word(names.text(frame.function));
+  return std::any_of(kPlumbingWords.begin(), kPlumbingWords.end(),
+                     [&](std::string_view each) { return word.find(each) != word.npos; });
+}
+
 bool is_plumbing(const StackNames& names, const NamedFrame& frame) {
   if (begins_with_any(names.text(frame.module_name), kPlumbingModules)) return true;
   if (frame.linkage_name.empty()) return false;
   const std::string_view name = names.text(frame.function);
-  if (begins_with_any(name, kPlumbingScopes)) return true;
-  const std::string word = last_word(name);
-  return std::any_of(kPlumbingWords.begin(), kPlumbingWords.end(),
-                     [&](std::string_view each) { return word.find(each) != word.npos; });
+  return begins_with_any(name, kPlumbingScopes) || has_allocating_name(names, frame);
 }
 
 struct Charged {
@@ -65,7 +73,11 @@ public:
     for (auto& [key, stacks] : functions) worst.rows.push_back(row_of(stacks));
     std::stable_sort(worst.rows.begin(), worst.rows.end(),
                      [&](const WorstRow& a, const WorstRow& b) { return weight(a.cost) > weight(b.cost); });
-    while (worst.rows.size() > options_.rows) {
+    const auto is_small = [&](const WorstRow& row) {
+      return static_cast<double>(weight(row.cost)) * 100 <
+             options_.least_percent * static_cast<double>(weight(worst.total));
+    };
+    while (worst.rows.size() > options_.rows || (worst.rows.size() > 1 && is_small(worst.rows.back()))) {
       worst.others_cost += worst.rows.back().cost;
       ++worst.others;
       worst.rows.pop_back();
@@ -96,6 +108,7 @@ private:
   bool go_outwards(Charged& stack) {
     const NameId now = names_[stack.frames[stack.at]].function;
     while (++stack.at < stack.frames.size()) {
+      if (starts_thread(names_, stack.frames[stack.at])) return false;
       if (names_[stack.frames[stack.at]].function != now && !plumbing_(stack.frames[stack.at])) return true;
     }
     return false;
@@ -131,6 +144,14 @@ private:
 
 } // namespace
 
+bool starts_thread(const StackNames& names, FrameId frame) {
+  const std::string_view name = names[frame].linkage_name;
+  return std::find(kStarts.begin(), kStarts.end(), name) != kStarts.end();
+}
+
+bool Plumbing::is_nameless(FrameId frame) const { return names_[frame].linkage_name.empty(); }
+bool Plumbing::allocates(FrameId frame) const { return has_allocating_name(names_, names_[frame]); }
+
 bool Plumbing::operator()(FrameId frame) {
   if (known_.size() <= frame.value) known_.resize(std::max<std::size_t>(names_.frame_count(), frame.value + 1));
   std::uint8_t& known = known_[frame.value];
@@ -140,7 +161,9 @@ bool Plumbing::operator()(FrameId frame) {
 
 std::size_t charged_frame(Plumbing& plumbing, std::span<const FrameId> frames) {
   for (std::size_t i = 0; i < frames.size(); ++i) {
-    if (!plumbing(frames[i])) return i;
+    if (plumbing(frames[i])) continue;
+    const bool helps = plumbing.is_nameless(frames[i]) && i + 1 < frames.size() && plumbing.allocates(frames[i + 1]);
+    if (!helps) return i;
   }
   return 0;
 }

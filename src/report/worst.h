@@ -14,11 +14,16 @@
 
 namespace heaptape {
 
+// Whether everything outside this frame is the C library starting the program or a thread.
+bool starts_thread(const StackNames& names, FrameId frame);
+
 // Tells plumbing from functions that decide something. One thread at a time.
 class Plumbing {
 public:
   explicit Plumbing(StackNames& names) : names_(names) {}
   bool operator()(FrameId frame);
+  bool is_nameless(FrameId frame) const;
+  bool allocates(FrameId frame) const; // by its name
 
 private:
   StackNames& names_;
@@ -41,10 +46,11 @@ struct WorstOptions {
   std::size_t rows = 5;
   std::size_t callers = 3;
   Measure measure = Measure::Bytes;
+  double least_percent = 0; // smaller ones are not shown, unless all are
 };
 Worst worst_functions(StackNames& names, std::span<const StackCost> costs, const WorstOptions& options = {});
 
-// The frame that a stack is charged to, as an index into its frames.
+// The frame that a stack is charged to, as an index into its frames. A function without a name that works for plumbing is plumbing.
 std::size_t charged_frame(Plumbing& plumbing, std::span<const FrameId> frames);
 
 } // namespace heaptape
