@@ -5,13 +5,12 @@
 #include <optional>
 #include <utility>
 
-#include "cli/choose_tape.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/console.h"
-#include "cli/damage_text.h"
 #include "cli/exit_codes.h"
 #include "cli/output_file.h"
+#include "cli/report_options.h"
 #include "report/export/callgrind.h"
 #include "report/export/csv.h"
 #include "report/export/dhat.h"
@@ -50,7 +49,7 @@ Examples:
 )"};
 
 struct ExportOptions {
-  std::string tape, format, output, names = "short", value = "peak", label;
+  std::string tape, format, output, value = "peak", label;
   bool force = false, blocks = false, events = false;
   double threshold = 1.0;
 };
@@ -194,14 +193,7 @@ std::optional<std::string> misplaced_option(const CLI::App& app, const std::stri
   return std::nullopt;
 }
 
-NameForm form_of(const std::string& names) {
-  return names == "full" ? NameForm::Full : names == "mangled" ? NameForm::Mangled : NameForm::Short;
-}
-
 int export_from(const TapeView& view, const Format& format, const ExportOptions& options) {
-  if (view.symbolized_here()) say("the tape holds no names; those of the files on this machine are used");
-  if (view.nameless()) say("no names were found; frames are module+offset");
-  for (const std::string& sentence : damage_sentences(view.tape().damage())) say(options.tape + ": " + sentence);
   const ExportInput input{view.tape(), view.index(), view.names(), view.marks()};
   if (format.write == nullptr) return write_gprof2dot(view, input, options);
   return write_file({options.output, options.force}, packing_of(options), format.binary,
@@ -212,11 +204,12 @@ int export_from(const TapeView& view, const Format& format, const ExportOptions&
 
 int export_tape(Arguments arguments) {
   ExportOptions options;
+  ReportOptions reading;
   CLI::App app("", "export");
   app.add_option("-f,--format", options.format, "one of those below")->type_name("FORMAT");
   app.add_option("-o,--output", options.output, "write to this file, not to standard output")->type_name("FILE");
   app.add_flag("--force", options.force, "overwrite a file of that name");
-  app.add_option("--names", options.names, "function names: short (default), full or mangled")->type_name("FORM");
+  reading.add_names(app);
   app.add_option("--value", options.value, "folded: peak (default), live, allocated or temporary")->type_name("WHAT");
   app.add_flag("--blocks", options.blocks, "folded: count blocks, not bytes");
   app.add_option(
@@ -239,8 +232,6 @@ int export_tape(Arguments arguments) {
     mistake = "which format? name it with --format; 'heaptape export --help' lists them";
   else if (format == kFormats.end())
     mistake = fmt::format("there is no format '{}'; 'heaptape export --help' lists them", options.format);
-  else if (!one_of(options.names, {"short", "full", "mangled"}))
-    mistake = fmt::format("--names is short, full or mangled, not '{}'", options.names);
   else if (!one_of(options.value, {"peak", "live", "allocated", "temporary"}))
     mistake = fmt::format("--value is peak, live, allocated or temporary, not '{}'", options.value);
   else if (!(options.threshold >= 0 && options.threshold <= 100))
@@ -252,8 +243,7 @@ int export_tape(Arguments arguments) {
     return kTrouble;
   }
 
-  if (const Result<> chosen = choose_tape(options.tape); !chosen) return fail(chosen.error());
-  const Result<TapeView> view = TapeView::open(options.tape, {.names = form_of(options.names)});
+  const Result<TapeView> view = reading.open(options.tape);
   if (!view) return fail(view.error());
   return export_from(view.value(), *format, options);
 }
