@@ -15,19 +15,32 @@ struct Command {
 };
 
 constexpr std::array kCommands{
-    Command{"record", record}, Command{"dump", dump},           Command{"info", info},       Command{"verify", verify},
-    Command{"index", index},   Command{"symbolize", symbolize}, Command{"collect", collect},
+    Command{"record", record},      Command{"report", report}, Command{"leaks", leaks},
+    Command{"peak", peak},          Command{"top", top},       Command{"timeline", timeline},
+    Command{"diff", diff},          Command{"budget", budget}, Command{"dump", dump},
+    Command{"info", info},          Command{"verify", verify}, Command{"export", export_tape},
+    Command{"import", import_tape}, Command{"index", index},   Command{"symbolize", symbolize},
+    Command{"collect", collect},
 };
 
 constexpr std::string_view kHelp =
     R"(heaptape records every heap event of a program onto a tape and plays the tape back.
 
   heaptape record PROGRAM [ARGS...]   run a program and record it
+  heaptape report [TAPE]              what to look at: peak, leaks, churn, and the call stacks behind them
+  heaptape leaks [TAPE]               what was still live at the end
+  heaptape peak [TAPE]                what was live when the heap was largest
+  heaptape top [TAPE]                 a table of the most expensive functions or stacks
+  heaptape timeline [TAPE]            the heap over time as a picture
+  heaptape diff TAPE TAPE             what changed between two tapes, or two moments of one
+  heaptape budget [TAPE]              check limits: an exit status for continuous integration
   heaptape info [TAPE]                what is on a tape: totals, peak, threads, modules, losses
   heaptape dump [TAPE]                every event with its call stack, as text or JSON
   heaptape verify [TAPE]              check that a tape is whole and its events make sense
   heaptape symbolize [TAPE]           look up names again, with better debug files
   heaptape index [TAPE]               make the index that reports open
+  heaptape export --format F [TAPE]   a tape for other tools: pprof, folded, massif, heaptrack, html, ...
+  heaptape import heaptrack FILE      a tape from a data file of heaptrack
 
 Without TAPE, the newest *.tape in the current directory is meant.
 'heaptape COMMAND --help' says more about a command, 'heaptape --version' which heaptape this is.

@@ -59,6 +59,14 @@ public:
     return walk(stack, visit, [&](std::uint64_t address) { return modules_.find_at_time(address, time_us); });
   }
 
+  // One frame alone, which must be an address and no mark. `interrupted`: the frame inside it is a signal trampoline; it is set
+  // for the frame outside this one.
+  Frame frame_of(StackId node, bool& interrupted) const {
+    const std::optional<std::uint64_t> epoch = modules_.has_turns() ? epoch_of(node) : 0;
+    return frame(node, stacks_[node.value].pc, interrupted,
+                 [&](std::uint64_t address) { return modules_.find_in_epoch(address, epoch); });
+  }
+
   const ModuleMap& modules() const { return modules_; }
 
 private:

@@ -1,0 +1,82 @@
+#include "base/number_text.h"
+
+#include <array>
+#include <cstdio>
+
+namespace heaptape {
+
+std::string decimal_text(double number, int places) {
+  char text[400]; // the largest double has 309 digits
+  const int size = std::snprintf(text, sizeof text, "%.*f", places, number);
+  return {text, static_cast<std::size_t>(size)};
+}
+
+std::string with_separators(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t digits = text.size(); digits > 3;) {
+    digits -= 3;
+    text.insert(digits, 1, ',');
+  }
+  return text;
+}
+
+std::string count_of(std::uint64_t number, std::string_view singular) {
+  return with_separators(number) + " " + std::string(singular) + (number == 1 ? "" : "s");
+}
+
+std::string count_of(std::uint64_t number, std::string_view singular, std::string_view plural) {
+  return with_separators(number) + ' ' + std::string(number == 1 ? singular : plural);
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  if (bytes < 1'000) return count_of(bytes, "byte");
+  static constexpr std::array kUnits{"kB", "MB", "GB", "TB", "PB", "EB"};
+  double amount = static_cast<double>(bytes) / 1000;
+  std::size_t unit = 0;
+  // 999.95 would be shown as 1000.0.
+  while (amount >= 999.95 && unit + 1 < kUnits.size()) {
+    amount /= 1000;
+    ++unit;
+  }
+  return decimal_text(amount, amount < 10 ? 2 : 1) + " " + kUnits[unit];
+}
+
+std::string exact_bytes_text(std::uint64_t bytes) {
+  if (bytes < 1'000) return bytes_text(bytes);
+  return bytes_text(bytes) + " (" + with_separators(bytes) + " bytes)";
+}
+
+std::string duration_text(std::uint64_t us) {
+  const double amount = static_cast<double>(us);
+  if (us < 1'000) return std::to_string(us) + " us";
+  if (us < 1'000'000) return decimal_text(amount / 1e3, 2) + " ms";
+  if (us < 60'000'000) return decimal_text(amount / 1e6, 3) + " s";
+  const std::uint64_t minutes = us / 60'000'000;
+  const std::uint64_t tenths = us % 60'000'000 / 100'000;
+  if (minutes >= 60) return std::to_string(minutes / 60) + " h " + std::to_string(minutes % 60) + " min";
+  return std::to_string(minutes) + " min " + std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
+}
+
+std::string seconds_text(std::uint64_t us) {
+  const std::string fraction = std::to_string(us % 1'000'000);
+  return std::to_string(us / 1'000'000) + "." + std::string(6 - fraction.size(), '0') + fraction;
+}
+
+std::string percent_text(std::uint64_t part, std::uint64_t whole) {
+  return decimal_text(whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole), 1) + " %";
+}
+
+std::string printable(std::string_view text) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string shown;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f)
+      shown.append("\\x").append(1, kDigits[byte >> 4]).append(1, kDigits[byte & 15]);
+    else
+      shown += c;
+  }
+  return shown;
+}
+
+} // namespace heaptape

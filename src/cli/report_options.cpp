@@ -1,0 +1,157 @@
+#include "cli/report_options.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+
+#include <array>
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "base/number_text.h"
+#include "base/system_error.h"
+#include "cli/choose_tape.h"
+#include "cli/console.h"
+#include "cli/damage_text.h"
+#include "cli/terminal.h"
+#include "collector/decimal_text.h"
+#include "report/default_suppressions.h"
+
+namespace heaptape::cli {
+namespace {
+
+// One line on standard error that is rewritten, only on a terminal and only when there is something to wait for.
+Progress progress_line(const std::string& tape) {
+  if (::isatty(STDERR_FILENO) != 1) return {};
+  constexpr std::uint64_t kWorthWaiting = 5'000'000; // events
+  return [tape, shown = std::uint64_t{101}](std::uint64_t done, std::uint64_t all) mutable {
+    if (all < kWorthWaiting) return;
+    const std::uint64_t percent = done * 100 / all;
+    if (percent == shown) return;
+    shown = percent;
+    const std::string line =
+        done == all ? "\r\x1b[K" : fmt::format("\rheaptape: reading {} once: {} %\x1b[K", tape, percent);
+    (void)!::write(STDERR_FILENO, line.data(), line.size());
+  };
+}
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Error{ErrorCode::NotFound, "cannot read '" + path + "': " + system_message(errno)};
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+void say_what_is_wrong(const TapeView& view) {
+  const TapeReader& tape = view.tape();
+  if (tape.event_count() == 0) say(view.path() + " holds no events");
+  if (!tape.summary())
+    say(view.path() + " has no end: the recording was cut off or is still running; this is what is there");
+  for (const std::string& sentence : damage_sentences(tape.damage())) say(view.path() + " is damaged: " + sentence);
+  const Answers& answers = view.answers();
+  if (answers.unread_events != 0)
+    say(count_of(answers.unread_events, "event") + " could not be read; figures are without them");
+  if (view.nameless()) say("no names were found for this program; functions are shown as module+offset");
+  if (view.symbolized_here()) say("names are read from the program's files, for the tape holds none");
+}
+
+} // namespace
+
+void ReportOptions::add_names(CLI::App& app) {
+  app.add_option("--names", names_, "short (default), full (with parameters and template arguments) or mangled")
+      ->type_name("FORM");
+}
+
+void ReportOptions::add_names_and_color(CLI::App& app) {
+  add_names(app);
+  app.add_option("--color", color_, "auto (default: on a terminal, unless NO_COLOR is set), always or never")
+      ->type_name("WHEN");
+}
+
+void ReportOptions::add_filters(CLI::App& app) {
+  const auto add = [&](const char* name, std::vector<std::string>& list, const char* text) {
+    app.add_option(name, list, text)->type_name("RE")->allow_extra_args(false);
+  };
+  add("--include-function", include_functions_,
+      "only stacks with a function that matches; repeatable. The first match from the innermost frame decides");
+  add("--exclude-function", exclude_functions_, "no stacks with a function that matches");
+  add("--include-module", include_modules_, "only stacks through a module whose path matches");
+  add("--exclude-module", exclude_modules_, "no stacks through a module whose path matches");
+}
+
+void ReportOptions::add_suppressions(CLI::App& app) {
+  app.add_option("--suppressions", suppression_files_,
+                 "leave out leaks that the file lists, in LeakSanitizer's or valgrind's syntax; repeatable")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+}
+
+Result<NameForm> ReportOptions::names() const {
+  if (names_ == "short") return NameForm::Short;
+  if (names_ == "full") return NameForm::Full;
+  if (names_ == "mangled") return NameForm::Mangled;
+  return Error{ErrorCode::Usage, "--names is short, full or mangled, not '" + names_ + "'"};
+}
+
+Result<TextStyle> ReportOptions::style() const { return style_of_output(color_); }
+
+Result<FrameFilter> ReportOptions::filter(const CLI::App& app) const {
+  std::vector<FilterRule> rules;
+  std::map<const CLI::Option*, std::size_t> used;
+  for (const CLI::Option* option : app.parse_order()) {
+    const std::string name = option->get_lnames().empty() ? "" : option->get_lnames().front();
+    const bool include = name.starts_with("include-");
+    if (!include && !name.starts_with("exclude-")) continue;
+    Result<Pattern> pattern = Pattern::compile(option->results().at(used[option]++));
+    if (!pattern) return pattern.error();
+    rules.push_back({include, name.ends_with("-module"), std::move(pattern).value()});
+  }
+  return FrameFilter(std::move(rules));
+}
+
+Result<Suppressions> ReportOptions::suppressions(const TapeReader& tape) const {
+  Suppressions suppressions;
+  for (const std::string& path : suppression_files_) {
+    const Result<std::string> text = read_file(path);
+    if (!text) return text.error();
+    if (const Result<> added = suppressions.add(text.value(), path); !added) return added.error();
+  }
+  if (const auto own = default_suppressions(tape)) {
+    // What the program says about itself may be wrong without the user being able to help it.
+    if (const Result<> added = suppressions.add(*own, "__lsan_default_suppressions()"); !added)
+      say(added.error().sentence);
+  }
+  return suppressions;
+}
+
+Result<TapeView> ReportOptions::open(std::string& tape) const {
+  const Result<NameForm> form = names();
+  if (!form) return form.error();
+  if (const Result<> chosen = choose_tape(tape); !chosen) return chosen.error();
+  Result<TapeView> view = TapeView::open(tape, {.names = form.value(), .index_progress = progress_line(tape)});
+  if (view) say_what_is_wrong(view.value());
+  return view;
+}
+
+Result<std::uint64_t> parse_bytes(const std::string& text) {
+  struct Unit {
+    std::string_view name;
+    double bytes;
+  };
+  static constexpr std::array kUnits{Unit{"", 1},        Unit{"K", 1e3},    Unit{"k", 1e3},     Unit{"M", 1e6},
+                                     Unit{"G", 1e9},     Unit{"T", 1e12},   Unit{"Ki", 0x1p10}, Unit{"Mi", 0x1p20},
+                                     Unit{"Gi", 0x1p30}, Unit{"Ti", 0x1p40}};
+  if (const auto decimal = read_decimal(text)) {
+    std::string_view unit = decimal->rest;
+    if (unit.ends_with('B')) unit.remove_suffix(1);
+    for (const Unit& each : kUnits) {
+      const double bytes = decimal->number * each.bytes;
+      if (unit == each.name && bytes < 0x1p63) return static_cast<std::uint64_t>(bytes + 0.5);
+    }
+  }
+  return Error{ErrorCode::Usage, "'" + text + "' is no number of bytes such as 4096, 12kB, 200M or 1.5GiB"};
+}
+
+} // namespace heaptape::cli

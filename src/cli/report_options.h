@@ -1,0 +1,46 @@
+// What the reporting commands have in common: which tape, whose stacks, which names, how it looks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "report/frame_filter.h"
+#include "report/suppressions.h"
+#include "report/tape_view.h"
+#include "report/text_style.h"
+
+namespace CLI {
+class App;
+}
+
+namespace heaptape::cli {
+
+class ReportOptions {
+public:
+  void add_names(CLI::App& app);
+  void add_names_and_color(CLI::App& app);
+  void add_filters(CLI::App& app);
+  void add_suppressions(CLI::App& app);
+
+  // The following need the options to be parsed.
+  Result<NameForm> names() const;
+  Result<TextStyle> style() const;
+  Result<FrameFilter> filter(const CLI::App& app) const; // rules in the order they were given
+  // Those of the files, and those that the program brings along.
+  Result<Suppressions> suppressions(const TapeReader& tape) const;
+
+  // Opens a tape, or the newest here when the name is empty. Shows progress on a terminal; says where names come from and what
+  // is wrong with the tape.
+  Result<TapeView> open(std::string& tape) const;
+
+private:
+  std::string names_ = "short", color_ = "auto";
+  std::vector<std::string> include_functions_, exclude_functions_, include_modules_, exclude_modules_;
+  std::vector<std::string> suppression_files_;
+};
+
+// "200M", "1.5GB", "12kB", "4096": bytes. K, M, G and T are powers of 1000; Ki, Mi, Gi and Ti of 1024.
+Result<std::uint64_t> parse_bytes(const std::string& text);
+
+} // namespace heaptape::cli

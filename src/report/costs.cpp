@@ -1,0 +1,154 @@
+#include "report/costs.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+#include "analysis/heap_cursor.h"
+#include "analysis/log_buckets.h"
+
+namespace heaptape {
+namespace {
+
+// Adds up blocks by stack, thread and, if wanted, size.
+class BlockSums {
+public:
+  explicit BlockSums(Sizes sizes) : sizes_(sizes) {}
+
+  void add(Owner owner, std::uint64_t size) {
+    const std::size_t bucket = sizes_ == Sizes::Apart ? log_bucket(size) : 0;
+    sums_[{owner.stack, owner.thread, bucket}] += Cost::of(size);
+  }
+  std::vector<StackCost> list() const {
+    std::vector<StackCost> all;
+    all.reserve(sums_.size());
+    for (const auto& [key, cost] : sums_) {
+      const auto& [stack, thread, bucket] = key;
+      all.push_back({stack, thread, cost, static_cast<std::uint32_t>(bucket)});
+    }
+    return all;
+  }
+
+private:
+  Sizes sizes_;
+  std::map<std::tuple<StackId, ThreadId, std::size_t>, Cost> sums_;
+};
+
+bool makes_block(const Event& event) {
+  return event.address != 0 && (is_allocation(event.kind) || is_reallocation(event.kind));
+}
+
+std::vector<StackCost> live_after(const TapeView& view, std::uint64_t event, Sizes sizes,
+                                  std::uint64_t made_after = 0) {
+  BlockSums sums(sizes);
+  HeapCursor heap(view.tape(), view.index());
+  heap.seek_event(event);
+  heap.state().blocks().for_each([&](const Block& block) {
+    if (block.event > made_after) sums.add(heap.owner_of(block), block.size);
+  });
+  return sums.list();
+}
+
+std::vector<StackCost> made_between(const TapeView& view, std::uint64_t after, std::uint64_t until, Sizes sizes) {
+  BlockSums sums(sizes);
+  EventCursor cursor = view.tape().events(after + 1);
+  while (const Event* event = cursor.next()) {
+    if (event->number > until) break;
+    if (makes_block(*event)) sums.add({event->stack, event->thread}, event->size);
+  }
+  return sums.list();
+}
+
+// As Figures::temporary counts them, with their sizes.
+std::vector<StackCost> temporary_with_sizes(const TapeView& view) {
+  struct Made {
+    std::uint64_t address = 0; // 0: the thread's last event made no block
+    std::uint64_t size = 0;
+    StackId stack{};
+  };
+  BlockSums sums(Sizes::Apart);
+  std::unordered_map<ThreadId, Made> last;
+  EventCursor cursor = view.tape().events();
+  while (const Event* event = cursor.next()) {
+    Made& made = last[event->thread];
+    const bool replaces = is_reallocation(event->kind) && !event->old_released;
+    const std::uint64_t ended = is_release(event->kind) ? event->address : replaces ? event->old_address : 0;
+    if (ended != 0 && ended == made.address) sums.add({made.stack, event->thread}, made.size);
+    made = makes_block(*event) ? Made{event->address, event->size, event->stack} : Made{};
+  }
+  return sums.list();
+}
+
+} // namespace
+
+const char* cost_kind_name(CostKind kind) {
+  switch (kind) {
+  case CostKind::Leaks: return "leaks";
+  case CostKind::Peak: return "peak";
+  case CostKind::Allocations: return "allocations";
+  case CostKind::Temporary: return "temporary";
+  }
+  return "?";
+}
+
+Measure measure_of(CostKind kind) { return kind == CostKind::Temporary ? Measure::Blocks : Measure::Bytes; }
+
+std::vector<StackCost> costs_of(const TapeView& view, CostKind kind, Sizes sizes) {
+  constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
+  if (sizes == Sizes::Apart) {
+    switch (kind) {
+    case CostKind::Leaks: return live_after(view, kEnd, sizes);
+    case CostKind::Peak: return live_after(view, view.answers().totals.peak_event, sizes);
+    case CostKind::Allocations: return made_between(view, 0, kEnd, sizes);
+    case CostKind::Temporary: return temporary_with_sizes(view);
+    }
+  }
+  std::vector<StackCost> costs;
+  for (const OwnerFigures& row : view.answers().by_owner) {
+    const Cost cost = kind == CostKind::Leaks         ? row.live()
+                      : kind == CostKind::Peak        ? row.at_peak
+                      : kind == CostKind::Allocations ? row.allocated
+                                                      : row.temporary;
+    if (cost != Cost{}) costs.push_back({row.owner.stack, row.owner.thread, cost});
+  }
+  return costs;
+}
+
+std::vector<StackCost> live_costs(const TapeView& view, const Moment& moment, Sizes sizes) {
+  return live_after(view, moment.event, sizes);
+}
+
+std::vector<StackCost> window_costs(const TapeView& view, const Moment& from, const Moment& to, WindowPart part,
+                                    Sizes sizes) {
+  if (part == WindowPart::All) return made_between(view, from.event, to.event, sizes);
+  return live_after(view, to.event, sizes, from.event);
+}
+
+std::vector<StackCost> growth_costs(const TapeView& view) {
+  constexpr std::size_t kFirst = kGrowthMoments / 4 - 1, kLast = kGrowthMoments - 2;
+  std::vector<StackCost> costs;
+  for (const StackGrowth& row : view.answers().growth.stacks) {
+    const Cost before = row.live[kFirst], after = row.live[kLast];
+    if (after.bytes <= before.bytes || after.blocks < before.blocks) continue;
+    const std::uint64_t grown = after.bytes - before.bytes;
+    std::size_t rises = 0;
+    bool falls = false;
+    for (std::size_t i = kFirst; i < kLast; ++i) {
+      const std::uint64_t now = row.live[i].bytes, next = row.live[i + 1].bytes;
+      rises += next > now;
+      falls |= next < now && now - next > grown / 10;
+    }
+    if (rises * 3 >= (kLast - kFirst) * 2 && !falls) costs.push_back({row.stack, {}, after - before});
+  }
+  return costs;
+}
+
+Cost sum_of(const std::vector<StackCost>& costs) {
+  Cost sum;
+  for (const StackCost& cost : costs) sum += cost.cost;
+  return sum;
+}
+
+} // namespace heaptape

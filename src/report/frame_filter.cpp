@@ -1,0 +1,50 @@
+#include "report/frame_filter.h"
+
+namespace heaptape {
+
+Result<Pattern> Pattern::compile(const std::string& expression) {
+  auto compiled = std::make_unique<regex_t>();
+  if (const int error = ::regcomp(compiled.get(), expression.c_str(), REG_EXTENDED | REG_NOSUB); error != 0) {
+    char text[256];
+    ::regerror(error, compiled.get(), text, sizeof text);
+    return Error{ErrorCode::Usage, "'" + expression + "' is no regular expression: " + text};
+  }
+  Pattern pattern;
+  pattern.expression_.reset(compiled.release());
+  return pattern;
+}
+
+bool Pattern::matches(std::string_view text) const {
+  // With REG_STARTEND the text needs no terminating NUL.
+  regmatch_t range{.rm_so = 0, .rm_eo = static_cast<regoff_t>(text.size())};
+  return ::regexec(expression_.get(), text.data(), 1, &range, REG_STARTEND) == 0;
+}
+
+FrameFilter::Verdict FrameFilter::ask(const StackNames& names, FrameId frame) const {
+  const NamedFrame& named = names[frame];
+  for (const FilterRule& rule : rules_) {
+    const bool matches = rule.of_module ? rule.pattern.matches(named.module != nullptr ? named.module->path : "?")
+                                        : rule.pattern.matches(names.text(named.function)) ||
+                                              rule.pattern.matches(names.full_name(frame));
+    if (matches) return rule.include ? Verdict::Include : Verdict::Exclude;
+  }
+  return Verdict::Silent;
+}
+
+bool FrameFilter::accepts(StackNames& names, StackId stack) {
+  if (rules_.empty()) return true;
+  if (names_ != &names) {
+    names_ = &names;
+    verdicts_.clear();
+  }
+  Verdict decided = Verdict::Silent;
+  names.each_frame(stack, [&](FrameId frame) {
+    if (decided != Verdict::Silent) return;
+    if (verdicts_.size() <= frame.value) verdicts_.resize(frame.value + 1);
+    if (verdicts_[frame.value] == Verdict::NotAsked) verdicts_[frame.value] = ask(names, frame);
+    decided = verdicts_[frame.value];
+  });
+  return decided == Verdict::Silent ? !any_include_ : decided == Verdict::Include;
+}
+
+} // namespace heaptape

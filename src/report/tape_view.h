@@ -1,0 +1,70 @@
+// A tape opened to be reported on: its answers, its names and its moments.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/index.h"
+#include "base/result.h"
+#include "report/stack_names.h"
+#include "report/symbolize_tape.h"
+#include "symbols/demangle.h"
+#include "tape/contents.h"
+
+namespace heaptape {
+
+// A point between two events.
+struct Moment {
+  std::uint64_t event = 0; // the last one before it
+  std::uint64_t time_us = 0;
+  std::string label{}; // as the user named it
+};
+
+struct OpenView {
+  NameForm names = NameForm::Short;
+  Progress index_progress{};
+  SymbolOptions symbols{};
+};
+
+// Movable; the parts stay where they are. One thread at a time.
+class TapeView {
+public:
+  // Makes and keeps the index when there is none. Names come from the tape or, when it holds none, from the program's files.
+  static Result<TapeView> open(const std::string& path, const OpenView& options = {});
+
+  const std::string& path() const { return parts_->path; }
+  const TapeReader& tape() const { return parts_->indexed.tape; }
+  const Index& index() const { return parts_->indexed.index; }
+  const Answers& answers() const { return parts_->indexed.index.answers; }
+  StackNames& names() const { return *parts_->names; }
+  const std::vector<Mark>& marks() const { return parts_->marks; }
+  IndexState found_index() const { return parts_->indexed.found; }
+  // The tape holds no names, and some were found in files on this machine.
+  bool symbolized_here() const { return parts_->symbolized_here; }
+  // No name at all was found, though there are stacks.
+  bool nameless() const { return parts_->nameless; }
+
+  // "start", "end", "peak", a mark's name, an event's number, or a time such as 12.5s. Moments behind the end are refused.
+  Result<Moment> moment(const std::string& text) const;
+
+private:
+  struct Parts {
+    std::string path;
+    IndexedTape indexed;
+    Symbols found;
+    bool symbolized_here = false, nameless = false;
+    std::unique_ptr<StackNames> names{};
+    std::vector<Mark> marks{};
+  };
+  explicit TapeView(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+  std::unique_ptr<Parts> parts_;
+};
+
+// "2min", "12.5s", "200ms", "300us" or "µs"; nullopt: it is no time.
+std::optional<std::uint64_t> parse_time_us(std::string_view text);
+
+} // namespace heaptape

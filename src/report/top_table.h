@@ -1,0 +1,45 @@
+// All figures of functions or stacks side by side, ordered by one of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "report/call_tree.h"
+#include "report/frame_filter.h"
+#include "report/json_writer.h"
+#include "report/tape_view.h"
+#include "report/text_style.h"
+
+namespace heaptape {
+
+enum class TopSort : std::uint8_t { Allocated, Live, Peak, Temporary };
+enum class TopBy : std::uint8_t {
+  Function,
+  Stack
+}; // a stack counts for the function it is charged to (report/worst.h)
+
+struct TopOptions {
+  TopSort sort = TopSort::Peak;
+  Measure measure = Measure::Bytes;
+  TopBy by = TopBy::Function;
+  std::size_t rows = 20;
+};
+
+struct TopRow {
+  StackId stack{}; // one of the function's: the most expensive by the figure sorted by
+  Cost allocated{}, live{}, peak{}, temporary{};
+};
+struct TopTable {
+  std::vector<TopRow> rows; // the first so many
+  std::size_t others = 0;   // rows that are not shown
+  TopRow rest{};            // their sum
+  TopRow total{};
+};
+
+TopTable make_top_table(const TapeView& view, FrameFilter& filter, const TopOptions& options);
+std::string top_text(const TapeView& view, const TopTable& table, const TopOptions& options, const TextStyle& style);
+void write_top_json(JsonWriter& json, const TapeView& view, const TopTable& table);
+
+} // namespace heaptape

@@ -1,0 +1,43 @@
+// A tree of costs as text and as JSON.
+//
+//   -> 39.26% (2,048B, 2x): test_calloc [sample.cpp:41]
+//   |  <- main [sample.cpp:120]
+//   |
+//   -> 19.63% (1,024B, 1x): test_malloc [sample.cpp:30]
+//
+// A node whose cost is that of its only child does not repeat it: the child follows as "<-" (a caller) or ">" (a callee).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/call_tree.h"
+#include "report/json_writer.h"
+#include "report/text_style.h"
+#include "tape/contents.h"
+
+namespace heaptape {
+
+struct TreeTextOptions {
+  TreeOptions tree; // that it was made with
+  TextStyle style{};
+  bool expand = false; // every frame with its cost on a line, as a node of its own
+};
+
+// Lines that end with a newline; nothing for an empty tree.
+std::string tree_text(const StackNames& names, const std::vector<Thread>& threads, const TreeNode& root,
+                      const TreeTextOptions& options);
+
+// {"bytes":..,"blocks":..,"function":..,"children":[..]}: one object per node.
+void write_tree_json(JsonWriter& json, const StackNames& names, const std::vector<Thread>& threads,
+                     const TreeNode& node);
+
+// "Cache::insert", "thread 3 (worker)", "blocks of 16 to 31 bytes", "(no caller)", ...
+std::string node_label(const StackNames& names, const std::vector<Thread>& threads, const TreeNode& node,
+                       TreeDirection direction);
+// "sample.cpp:41", "libc.so.6"; empty when the name says it all.
+std::string frame_location(const StackNames& names, FrameId frame);
+// "thread 3 (worker)"
+std::string thread_label(const std::vector<Thread>& threads, ThreadId thread);
+
+} // namespace heaptape

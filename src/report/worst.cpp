@@ -1,0 +1,175 @@
+#include "report/worst.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <string>
+
+namespace heaptape {
+namespace {
+
+// Libraries that allocate because somebody asked them to.
+constexpr std::array kPlumbingModules = std::to_array<std::string_view>(
+    {"libc.so", "libc-", "libstdc++.so", "libc++.so", "libc++abi.so", "ld-linux", "libgcc_s.so", "libpthread"});
+constexpr std::array kPlumbingScopes =
+    std::to_array<std::string_view>({"std::", "__gnu_cxx::", "operator new", "alloc::", "core::", "hashbrown::"});
+constexpr std::array kPlumbingWords = std::to_array<std::string_view>({"alloc", "strdup", "strndup", "memdup"});
+
+constexpr std::array kStarts =
+    std::to_array<std::string_view>({"__libc_start_call_main", "__libc_start_main", "__libc_start_main_impl", "_start",
+                                     "start_thread", "clone", "clone3", "__clone", "__clone3", "__GI___clone3"});
+
+template <class List>
+bool begins_with_any(std::string_view text, const List& beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [&](std::string_view each) { return text.starts_with(each); });
+}
+
+// The name behind the last "::", in small letters and without template arguments.
+std::string last_word(std::string_view name) {
+  name = name.substr(0, std::min(name.find('<'), name.find('(')));
+  if (const std::size_t scope = name.rfind("::"); scope != name.npos) name.remove_prefix(scope + 2);
+  std::string word(name);
+  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return word;
+}
+
+bool has_allocating_name(const StackNames& names, const NamedFrame& frame) {
+  if (frame.linkage_name.empty()) return false;
+  const std::string word = last_word(names.text(frame.function));
+  return std::any_of(kPlumbingWords.begin(), kPlumbingWords.end(),
+                     [&](std::string_view each) { return word.find(each) != word.npos; });
+}
+
+bool is_plumbing(const StackNames& names, const NamedFrame& frame) {
+  if (begins_with_any(names.text(frame.module_name), kPlumbingModules)) return true;
+  if (frame.linkage_name.empty()) return false;
+  const std::string_view name = names.text(frame.function);
+  return begins_with_any(name, kPlumbingScopes) || has_allocating_name(names, frame);
+}
+
+struct Charged {
+  std::vector<FrameId> frames;
+  std::size_t at = 0; // in frames; == size: there are none
+  Cost cost;
+};
+
+class Ranking {
+public:
+  Ranking(StackNames& names, const WorstOptions& options) : names_(names), plumbing_(names), options_(options) {}
+
+  Worst rank(std::span<const StackCost> costs) {
+    std::map<std::uint64_t, std::vector<Charged>> functions; // by name; one more than all for none
+    Worst worst;
+    for (const StackCost& cost : costs) {
+      Charged charged{names_.frames_of(cost.stack), 0, cost.cost};
+      charged.at = charged_frame(plumbing_, charged.frames);
+      const bool none = charged.frames.empty();
+      const std::uint64_t key = none ? ~std::uint64_t{0} : names_[charged.frames[charged.at]].function.value;
+      functions[key].push_back(std::move(charged));
+      worst.total += cost.cost;
+    }
+    for (auto& [key, stacks] : functions) worst.rows.push_back(row_of(stacks));
+    std::stable_sort(worst.rows.begin(), worst.rows.end(),
+                     [&](const WorstRow& a, const WorstRow& b) { return weight(a.cost) > weight(b.cost); });
+    const auto is_small = [&](const WorstRow& row) {
+      return static_cast<double>(weight(row.cost)) * 100 <
+             options_.least_percent * static_cast<double>(weight(worst.total));
+    };
+    while (worst.rows.size() > options_.rows || (worst.rows.size() > 1 && is_small(worst.rows.back()))) {
+      worst.others_cost += worst.rows.back().cost;
+      ++worst.others;
+      worst.rows.pop_back();
+    }
+    return worst;
+  }
+
+private:
+  std::uint64_t weight(const Cost& cost) const { return measured(cost, options_.measure); }
+
+  WorstRow row_of(std::vector<Charged>& stacks) {
+    WorstRow row;
+    for (const Charged& each : stacks) row.cost += each.cost;
+    row.has_frame = !stacks.front().frames.empty();
+    if (!row.has_frame) return row;
+    row.frame = heaviest(stacks);
+    while (row.callers.size() < options_.callers) {
+      std::erase_if(stacks, [&](Charged& each) { return !go_outwards(each); });
+      if (stacks.empty()) break;
+      row.callers.push_back(heaviest(stacks));
+      const NameId chosen = names_[row.callers.back()].function;
+      std::erase_if(stacks, [&](const Charged& each) { return names_[each.frames[each.at]].function != chosen; });
+    }
+    return row;
+  }
+
+  // The next caller that is another function, and no plumbing.
+  bool go_outwards(Charged& stack) {
+    const NameId now = names_[stack.frames[stack.at]].function;
+    while (++stack.at < stack.frames.size()) {
+      if (starts_thread(names_, stack.frames[stack.at])) return false;
+      if (names_[stack.frames[stack.at]].function != now && !plumbing_(stack.frames[stack.at])) return true;
+    }
+    return false;
+  }
+
+  // The function that most is charged to, and of its frames the heaviest.
+  FrameId heaviest(const std::vector<Charged>& stacks) const {
+    std::map<NameId, Cost> functions;
+    std::map<FrameId, Cost> frames;
+    for (const Charged& each : stacks) {
+      functions[names_[each.frames[each.at]].function] += each.cost;
+      frames[each.frames[each.at]] += each.cost;
+    }
+    const auto function = std::max_element(functions.begin(), functions.end(), [&](const auto& a, const auto& b) {
+      return weight(a.second) < weight(b.second);
+    });
+    FrameId best;
+    std::uint64_t most = 0;
+    bool any = false;
+    for (const auto& [frame, cost] : frames) {
+      if (names_[frame].function != function->first || (any && weight(cost) <= most)) continue;
+      best = frame;
+      most = weight(cost);
+      any = true;
+    }
+    return best;
+  }
+
+  StackNames& names_;
+  Plumbing plumbing_;
+  const WorstOptions& options_;
+};
+
+} // namespace
+
+bool starts_thread(const StackNames& names, FrameId frame) {
+  const std::string_view name = names[frame].linkage_name;
+  return std::find(kStarts.begin(), kStarts.end(), name) != kStarts.end();
+}
+
+bool Plumbing::is_nameless(FrameId frame) const { return names_[frame].linkage_name.empty(); }
+bool Plumbing::allocates(FrameId frame) const { return has_allocating_name(names_, names_[frame]); }
+
+bool Plumbing::operator()(FrameId frame) {
+  if (known_.size() <= frame.value) known_.resize(std::max<std::size_t>(names_.frame_count(), frame.value + 1));
+  std::uint8_t& known = known_[frame.value];
+  if (known == 0) known = is_plumbing(names_, names_[frame]) ? 2 : 1;
+  return known == 2;
+}
+
+std::size_t charged_frame(Plumbing& plumbing, std::span<const FrameId> frames) {
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    if (plumbing(frames[i])) continue;
+    const bool helps = plumbing.is_nameless(frames[i]) && i + 1 < frames.size() && plumbing.allocates(frames[i + 1]);
+    if (!helps) return i;
+  }
+  return 0;
+}
+
+Worst worst_functions(StackNames& names, std::span<const StackCost> costs, const WorstOptions& options) {
+  return Ranking(names, options).rank(costs);
+}
+
+} // namespace heaptape

@@ -1,0 +1,344 @@
+"""Reports: every figure equals what the program counted; trees add up; odd tapes get clear words and the right status."""
+
+import ctypes
+import ctypes.util
+import json
+import os
+import pty
+import re
+import shutil
+import subprocess
+import time
+
+from harness import HEAPTAPE, case, check, each, equal, main, need, program
+from tape import Tape, demand, heaptape
+
+SITES = ["site_malloc", "site_calloc", "site_realloc", "site_aligned", "site_new"]
+
+
+def counted(test, threads, steps=3000):
+    """The tape of call_sites and its own counts: {site: (allocated, live, at peak)}, each (bytes, blocks)."""
+    outcome = test.record([program("call_sites"), "counts", threads, steps])
+    equal(outcome.status, 0, "status of the program")
+    counts = {}
+    for line in (test.work / "counts").read_text().splitlines():
+        name, *numbers = line.split()
+        numbers = [int(number) for number in numbers]
+        counts[name] = tuple(zip(numbers[0::2], numbers[1::2]))
+    return outcome.tape, counts
+
+
+def report(tape, *options):
+    return json.loads(demand("report", "--json", *options, tape.path))
+
+
+def tree_of(tape, *options):
+    return report(tape, *options)["trees"][0]["tree"]
+
+
+def cost(node):
+    return node["bytes"], node["blocks"]
+
+
+def each_node(node):
+    yield node
+    for child in node.get("children", []):
+        yield from each_node(child)
+
+
+def check_sums(node):
+    for parent in each_node(node):
+        children = parent.get("children")
+        if children:
+            equal((sum(c["bytes"] for c in children), sum(c["blocks"] for c in children)), cost(parent), "sum of children")
+
+
+@each(one_thread=1, eight_threads=8)
+def every_figure_equals_what_the_program_counted(test, threads):
+    tape, counts = counted(test, threads)
+    for place, option in enumerate(["--allocations", "--leaks", "--peak"]):
+        tree = tree_of(tape, option, "--threshold", 0)
+        check_sums(tree)
+        found = {node.get("function"): cost(node) for node in tree["children"]}
+        for site in SITES:
+            equal(found.get(site), counts[site][place], f"{option} of {site}")
+        own = tree_of(tape, option, "--threshold", 0, "--include-function", "^site_")
+        equal(cost(own), counts["total"][place], f"{option} of all sites")
+    # Nothing else was allocated meanwhile, so the peak is the program's plus what was there before.
+    totals = report(tape)
+    others = tree_of(tape, "--peak", "--exclude-function", "^site_")
+    equal(totals["peak_bytes"], counts["total"][2][0] + others["bytes"], "bytes at the peak")
+    per_thread = tree_of(tape, "--allocations", "--by", "thread", "--threshold", 0, "--include-function", "^site_")
+    equal(len(per_thread["children"]), threads, "threads that allocated")
+    equal(cost(per_thread), counts["total"][0], "sum over threads")
+    sizes = tree_of(tape, "--allocations", "--by", "size", "--threshold", 0, "--include-function", "^site_")
+    equal(cost(sizes), counts["total"][0], "sum over sizes")
+
+
+@case
+def record_and_all_reports_agree_to_the_byte(test):
+    tape, _ = counted(test, 2)
+    info = json.loads(demand("info", "--json", tape.path))
+    whole = report(tape)
+    for name in ("events", "peak_bytes", "peak_event", "peak_us", "live_bytes", "live_blocks", "allocated_bytes",
+                 "allocated_blocks", "unknown_releases"):
+        equal(whole[name], info[name], name)
+    equal(cost(tree_of(tape, "--leaks")), (info["live_bytes"], info["live_blocks"]), "leaks")
+    equal(tree_of(tape, "--peak")["bytes"], info["peak_bytes"], "peak")
+    equal(cost(tree_of(tape, "--allocations")), (info["allocated_bytes"], info["allocated_blocks"]), "allocations")
+    equal(cost(tree_of(tape, "--at", "peak")), cost(tree_of(tape, "--peak")), "live at the peak")
+    equal(cost(tree_of(tape, "--at", "end")), cost(tree_of(tape, "--leaks")), "live at the end")
+    equal(cost(tree_of(tape, "--from", "start")), cost(tree_of(tape, "--leaks")), "allocated ever and still live")
+    equal(cost(tree_of(tape, "--from", "start", "--allocations")), cost(tree_of(tape, "--allocations")), "all between")
+    for kind in ("leaks", "peak", "allocations", "temporary"):
+        by_size = tree_of(tape, f"--{kind}", "--by", "size")
+        equal(cost(by_size), cost(tree_of(tape, f"--{kind}")), f"{kind} by size")
+    rows = json.loads(demand("top", "--json", "-n", 100000, "--by", "stack", tape.path))
+    equal(sum(row["live_bytes"] for row in rows), info["live_bytes"], "live bytes of all rows of top")
+    equal(sum(row["allocated_blocks"] for row in rows), info["allocated_blocks"], "blocks of all rows of top")
+    timeline = json.loads(demand("timeline", "--json", tape.path))
+    equal(max(timeline["max_bytes"]), info["peak_bytes"], "highest point of the timeline")
+    equal(timeline["last_bytes"][-1], info["live_bytes"], "end of the timeline")
+
+
+@case
+def trees_in_text_add_up_and_name_source_lines(test):
+    tape, counts = counted(test, 1)
+    text = demand("report", "--peak", "--expand", tape.path)
+    check(re.search(r"^-> +[\d.]+% \([\d,]+B, [\d,]+x\): site_realloc \[call_sites\.cpp:\d+\]$", text, re.M), text)
+    stack, total = [], int(re.search(r"\(([\d,]+) bytes\)", text)[1].replace(",", ""))
+    sums = {(): 0}
+    owns = {(): total}
+    for line in text.splitlines()[1:]:
+        found = re.match(r"^([| ]*)->\s+[\d.]+% \(([\d,]+)B", line)
+        if not found:
+            continue
+        depth = len(found[1]) // 2
+        own = int(found[2].replace(",", ""))
+        stack = stack[:depth] + [line]
+        sums[tuple(stack[:-1])] = sums.get(tuple(stack[:-1]), 0) + own
+        owns[tuple(stack)] = own
+    for place, sum_of_children in sums.items():
+        equal(sum_of_children, owns[place], f"children of {place[-1:]}")
+
+
+@case
+def the_short_words_are_the_long_ones(test):
+    tape, _ = counted(test, 1, 300)
+    equal(demand("leaks", tape.path), demand("report", "--leaks", tape.path), "leaks")
+    equal(demand("peak", tape.path), demand("report", "--maximum", "--no-maximum", tape.path), "peak")
+
+
+@case
+def filters_choose_by_function_and_module(test):
+    tape, counts = counted(test, 1, 500)
+    only = tree_of(tape, "--allocations", "--include-function", "^site_new$")
+    equal(cost(only), counts["site_new"][0], "one function")
+    without = tree_of(tape, "--allocations", "--include-module", "call_sites$", "--exclude-function", "^site_new$")
+    whole = tree_of(tape, "--allocations")
+    check(without["bytes"] < whole["bytes"], "something was left out")
+    innermost = tree_of(tape, "--allocations", "--include-function", "^main$", "--exclude-function", "^site_")
+    check(all(not node.get("function", "").startswith("site_") for node in each_node(innermost)), "innermost decides")
+    bad = heaptape("report", "--include-function", "(", tape.path)
+    equal(bad.returncode, 2, "status for a bad expression")
+
+
+@case
+def suppressions_are_applied_and_counted(test):
+    tape, counts = counted(test, 1, 500)
+    (test.work / "lsan.supp").write_text("# known\nleak:^site_malloc$\nleak:nowhere\n")
+    (test.work / "vg.supp").write_text("{\n  aligned ones\n  Memcheck:Leak\n  fun:posix_memalign\n  fun:site_al*\n  ...\n}\n")
+    found = report(tape, "--leaks", "--suppressions", test.work / "lsan.supp", "--suppressions", test.work / "vg.supp")
+    used = {entry["name"]: cost(entry) for entry in found["suppressions"]}
+    equal(used, {"leak:^site_malloc$": counts["site_malloc"][1], "aligned ones": counts["site_aligned"][1]}, "used")
+    functions = {node.get("function") for node in each_node(found["trees"][0]["tree"])}
+    check(not functions & {"site_malloc", "site_aligned"}, f"suppressed functions are gone: {functions}")
+    text = demand("leaks", "--suppressions", test.work / "lsan.supp", tape.path)
+    check("Suppressions used:" in text and "leak:^site_malloc$" in text and "nowhere" not in text, text)
+    missing = heaptape("leaks", "--suppressions", test.work / "none.supp", tape.path)
+    equal(missing.returncode, 2, "status for a missing file")
+
+
+@case
+def diff_matches_two_runs_by_names(test):
+    one, first = counted(test, 1, 500)
+    two, second = counted(test, 1, 900)
+    same = json.loads(demand("diff", "--json", "--allocations", one.path, one.path))
+    equal(same["changes"], [], "a tape differs from itself")
+    found = json.loads(demand("diff", "--json", "--allocations", "--include-function", "^site_", one.path, two.path))
+    grown = {}
+    for change in found["changes"]:
+        name = change["stack"][0]["function"]
+        grown[name] = grown.get(name, 0) + change["bytes"]
+        equal(change["change"], "grown", name)
+    for site in SITES:
+        equal(grown[site], second[site][0][0] - first[site][0][0], f"growth of {site}")
+    moments = json.loads(demand("diff", "--json", two.path, "--from", "start", "--to", "end"))
+    equal(moments["before"]["bytes"], 0, "bytes before the start")
+    equal(moments["after"]["bytes"], report(two)["live_bytes"], "bytes at the end")
+    text = demand("diff", one.path, two.path)
+    check("grown" in text and "peak" in text, text)
+    equal(heaptape("diff", one.path).returncode, 2, "status with one tape only")
+
+
+@case
+def budget_ends_with_0_or_1_and_says_why(test):
+    tape, _ = counted(test, 1, 500)
+    info = json.loads(demand("info", "--json", tape.path))
+    good = heaptape("budget", "--max-peak", info["peak_bytes"], "--max-leaked", "1G", "--max-leaked-blocks", 100000,
+                    "--max-allocations", info["allocated_blocks"], tape.path)
+    equal(good.returncode, 0, "status within the limits")
+    equal([line.split()[0] for line in good.stdout.splitlines()], ["ok"] * 4, "verdicts")
+    over = heaptape("budget", "--max-peak", info["peak_bytes"] - 1, "--max-leaked", "1G", tape.path)
+    equal(over.returncode, 1, "status over a limit")
+    check(over.stdout.startswith("OVER  peak: ") and "site_" in over.stdout and "\nok " in over.stdout, over.stdout)
+    equal(heaptape("budget", "--max-leaked", 0, tape.path).returncode, 1, "status with leaks")
+    equal(heaptape("budget", "--no-growth", "peak", "end", tape.path).returncode, 0, "no growth after the peak")
+    equal(heaptape("budget", "--no-growth", "start", "end", tape.path).returncode, 1, "growth since the start")
+    equal(heaptape("budget", tape.path).returncode, 2, "status without a limit")
+    equal(heaptape("budget", "--max-peak", "lots", tape.path).returncode, 2, "status for a bad size")
+
+
+@case
+def a_moment_that_is_not_there_is_refused(test):
+    tape, _ = counted(test, 1, 100)
+    for moment in ("999999999", "1000min", "no-such-mark"):
+        result = heaptape("report", "--at", moment, tape.path)
+        equal(result.returncode, 2, f"status of --at {moment}")
+        check(moment in result.stderr and result.stderr.count("\n") <= 2, result.stderr)
+    equal(heaptape("report", "--snapshots", tape.path).returncode, 2, "status of --snapshots without marks")
+
+
+@case
+def a_cut_tape_is_reported_as_far_as_it_goes(test):
+    tape, _ = counted(test, 1)
+    data = tape.path.read_bytes()
+    cut = test.work / "cut.tape"
+    cut.write_bytes(data[:len(data) * 2 // 3])
+    result = heaptape("report", "--json", cut)
+    equal(result.returncode, 0, "status")
+    check("no end" in result.stderr, result.stderr)
+    found = json.loads(result.stdout)
+    equal(found["finished"], False, "finished")
+    check("unknown" in heaptape("report", cut).stdout, "the first page says that the end is missing")
+
+
+@case
+def a_damaged_tape_is_reported_without_what_is_lost(test):
+    tape, _ = counted(test, 4, 20000)
+    blocks = json.loads(demand("info", "--json", tape.path))
+    data = bytearray(tape.path.read_bytes())
+    middle = len(data) // 3
+    data[middle:middle + 64] = os.urandom(64)
+    hurt = test.work / "hurt.tape"
+    hurt.write_bytes(data)
+    for command in (["report"], ["top"], ["leaks"], ["timeline"]):
+        result = heaptape(*command, hurt)
+        equal(result.returncode, 0, f"status of {command}")
+        check("damaged" in result.stderr or "could not be read" in result.stderr, f"{command}: {result.stderr}")
+        check(result.stdout, f"{command} shows something")
+    check(blocks["events"] >= report(Tape(hurt))["events"], "no events were invented")
+
+
+@each(a_foreign_file=b"#!/bin/sh\necho this is no tape\n" * 50, an_empty_file=b"")
+def every_report_refuses(test, content):
+    path = test.work / "odd.tape"
+    path.write_bytes(content)
+    for command in (["report"], ["top"], ["leaks"], ["peak"], ["timeline"], ["diff", path], ["budget", "--max-peak", 1]):
+        result = heaptape(*command, path)
+        equal(result.returncode, 2, f"status of {command}")
+        equal(result.stdout, "", f"output of {command}")
+        check(result.stderr.startswith("heaptape: ") and "odd.tape" in result.stderr, result.stderr)
+
+
+@case
+def a_tape_of_a_newer_version_is_refused(test):
+    tape, _ = counted(test, 1, 50)
+    library = ctypes.util.find_library("xxhash")
+    need(library, "libxxhash is not installed")
+    checksum = ctypes.CDLL(library).XXH3_64bits
+    checksum.restype, checksum.argtypes = ctypes.c_uint64, (ctypes.c_char_p, ctypes.c_size_t)
+    data = bytearray(tape.path.read_bytes())
+    data[8:10] = (int.from_bytes(data[8:10], "little") + 1).to_bytes(2, "little")  # see docs/tape-format.md
+    data[56:64] = checksum(bytes(data[:56]), 56).to_bytes(8, "little")
+    path = test.work / "newer.tape"
+    path.write_bytes(data)
+    result = heaptape("report", path)
+    equal(result.returncode, 2, "status")
+    check("newer.tape" in result.stderr and "version" in result.stderr, result.stderr)
+
+
+@case
+def a_tape_still_being_written_can_be_reported(test):
+    process = test.start_record([program("steady"), "stop", 1000000000, 200])
+    deadline = time.monotonic() + 30
+    result = None
+    while time.monotonic() < deadline:
+        tapes = test.tapes()
+        if tapes:
+            result = heaptape("report", tapes[0].path)
+            if result.returncode == 0 and "peak" in result.stdout and "no end" in result.stderr:
+                break
+        time.sleep(0.1)
+    process.terminate()
+    test.finish(process)
+    check(result is not None and result.returncode == 0, f"report while recording: {result}")
+    check("no end" in result.stderr, result.stderr)
+
+
+@case
+def a_program_that_is_gone_is_shown_as_module_and_offset(test):
+    mine = test.work / "vanishing"
+    shutil.copy(program("call_sites"), mine)
+    outcome = test.record([mine, "counts", 1, 200])
+    path = outcome.tape.path
+    if json.loads(demand("report", "--json", "--leaks", path))["trees"][0]["tree"]["children"][0].get("function") in SITES:
+        named = demand("leaks", path)
+        mine.unlink()
+        after = demand("leaks", path)
+        check(named == after or "vanishing+0x" in after, after)
+
+
+def on_terminal(columns, *words, **more):
+    """What a command shows on a terminal of this width."""
+    primary, secondary = pty.openpty()
+    env = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm", "LC_ALL": "C.UTF-8", **more}
+    process = subprocess.Popen([HEAPTAPE, *map(str, words)], stdout=secondary, stderr=subprocess.DEVNULL, env=env)
+    os.close(secondary)
+    shown = b""
+    while True:
+        try:
+            piece = os.read(primary, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        shown += piece
+    process.wait(60)
+    os.close(primary)
+    return shown.decode().replace("\r\n", "\n")
+
+
+@each(narrow=60, usual=80, wide=200)
+def no_line_is_wider_than_the_terminal(test, columns):
+    tape, _ = counted(test, 2, 500)
+    for command in (["report"], ["top"], ["timeline"], ["diff", tape.path]):
+        text = on_terminal(columns, *command, tape.path, NO_COLOR="1")
+        check(text, f"{command} shows something")
+        for line in text.splitlines():
+            check(len(line) <= columns, f"{command}: {len(line)} columns: {line}")
+
+
+@case
+def colour_is_for_terminals_and_for_who_asks(test):
+    tape, _ = counted(test, 1, 200)
+    check("\x1b[" in on_terminal(80, "report", tape.path), "colour on a terminal")
+    check("\x1b[" not in on_terminal(80, "report", tape.path, NO_COLOR="1"), "NO_COLOR")
+    check("\x1b[" not in on_terminal(80, "report", "--color", "never", tape.path), "--color never")
+    check("\x1b[" not in demand("report", tape.path), "piped")
+    check("\x1b[" in demand("report", "--color", "always", tape.path), "--color always")
+    equal(demand("report", tape.path), demand("report", tape.path), "piped output twice")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
