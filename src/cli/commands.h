@@ -10,6 +10,8 @@ int record(Arguments arguments);
 int dump(Arguments arguments);
 int info(Arguments arguments);
 int verify(Arguments arguments);
+int symbolize(Arguments arguments);
+int index(Arguments arguments);
 int report(Arguments arguments);
 int leaks(Arguments arguments);
 int peak(Arguments arguments);

@@ -15,11 +15,12 @@ struct Command {
 };
 
 constexpr std::array kCommands{
-    Command{"record", record},      Command{"report", report},   Command{"leaks", leaks},
-    Command{"peak", peak},          Command{"top", top},         Command{"timeline", timeline},
-    Command{"diff", diff},          Command{"budget", budget},   Command{"dump", dump},
-    Command{"info", info},          Command{"verify", verify},   Command{"export", export_tape},
-    Command{"import", import_tape}, Command{"collect", collect},
+    Command{"record", record},      Command{"report", report}, Command{"leaks", leaks},
+    Command{"peak", peak},          Command{"top", top},       Command{"timeline", timeline},
+    Command{"diff", diff},          Command{"budget", budget}, Command{"dump", dump},
+    Command{"info", info},          Command{"verify", verify}, Command{"export", export_tape},
+    Command{"import", import_tape}, Command{"index", index},   Command{"symbolize", symbolize},
+    Command{"collect", collect},
 };
 
 constexpr std::string_view kHelp =
@@ -36,6 +37,8 @@ constexpr std::string_view kHelp =
   heaptape info [TAPE]                what is on a tape: totals, peak, threads, modules, losses
   heaptape dump [TAPE]                every event with its call stack, as text or JSON
   heaptape verify [TAPE]              check that a tape is whole and its events make sense
+  heaptape symbolize [TAPE]           look up names again, with better debug files
+  heaptape index [TAPE]               make the index that reports open
   heaptape export --format F [TAPE]   a tape for other tools: pprof, folded, massif, heaptrack, html, ...
   heaptape import heaptrack FILE      a tape from a data file of heaptrack
 

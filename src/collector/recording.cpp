@@ -73,7 +73,13 @@ void Recording::keep_house(std::uint64_t now_ns) {
   if (now_ns < next_flush_ns_) return;
   next_flush_ns_ = now_ns + kFlushEvery;
   sink_.flush();
+  write_marks();
   if (threads_.count() != threads_written_) write_threads(true);
+}
+
+void Recording::write_marks() {
+  const std::vector<Mark> marks = builder_.marks().take();
+  if (!marks.empty()) sink_.write([&](TapeWriter& writer) { return writer.add_marks(marks); });
 }
 
 void Recording::write_modules() {
@@ -81,6 +87,8 @@ void Recording::write_modules() {
   if (used == module_log_seen_) return;
   const std::vector<Module> found = modules_.take_new(used, executable_, clock_);
   if (modules_.position() >= std::min(used, wire::kModuleLogBytes) || modules_.damaged()) module_log_seen_ = used;
+  if (facts_.hold_files)
+    for (const Module& module : found) files_.hold(module);
   if (!found.empty()) sink_.write([&](TapeWriter& writer) { return writer.add_modules(found); });
 }
 
@@ -172,6 +180,7 @@ void Recording::drain() {
   rings_.finish(consumer());
   write_modules();
   sink_.flush();
+  write_marks();
 }
 
 Summary Recording::finish(Ending ending, std::int32_t detail, const std::string& note) {

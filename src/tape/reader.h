@@ -71,6 +71,7 @@ public:
   const std::vector<Thread>& threads() const;   // by id; a damaged tape may lack some
   const std::vector<StackNode>& stacks() const; // index = StackId; [0] is "no stack"
   const std::vector<Sample>& samples() const;
+  const std::vector<Mark>& marks() const;        // in order
   const std::optional<Summary>& summary() const; // absent: the recording was cut off, or is still running
   const Symbols& symbols() const;                // empty: the tape was never symbolized, or nothing was known
   const std::vector<Damage>& damage() const;
@@ -124,6 +125,16 @@ public:
     if (at_ == end_ && !refill()) return {};
     const std::span<const Event> run(at_, end_);
     at_ = end_;
+    return run;
+  }
+  // As next_run(), but only events up to and including this number; empty also when the next one is beyond it.
+  std::span<const Event> next_run_until(std::uint64_t number) {
+    if (peek() == nullptr || at_->number > number) return {};
+    // What is decoded together has consecutive numbers.
+    const std::uint64_t wanted = number - at_->number + 1;
+    const auto decoded = static_cast<std::uint64_t>(end_ - at_);
+    const std::span<const Event> run(at_, static_cast<std::size_t>(wanted < decoded ? wanted : decoded));
+    at_ += run.size();
     return run;
   }
   // As next_run(), but decoded into `room`, which is not empty; what next_run() or next() would still give comes first.

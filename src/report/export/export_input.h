@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "analysis/index.h"
-#include "report/marks.h"
 #include "report/stack_names.h"
+#include "tape/contents.h"
 #include "tape/reader.h"
 
 namespace heaptape {
