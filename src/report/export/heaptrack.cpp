@@ -1,6 +1,9 @@
 #include "report/export/heaptrack.h"
 
+#include <charconv>
+#include <iterator>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -28,7 +31,8 @@ using PairNumbers = std::unordered_map<NumberPair, std::uint64_t, PairHash>;
 // but the pairs.
 class Tables {
 public:
-  Tables(const ExportInput& input, Sink& sink) : names_(input.names), sink_(sink) {}
+  Tables(const ExportInput& input, Sink& sink)
+      : names_(input.names), sink_(sink), stacks_(input.tape.stacks().size(), kUnknown) {}
 
   std::uint64_t allocation(std::uint64_t size, StackId stack) {
     const std::uint64_t trace = trace_of(stack);
@@ -40,8 +44,8 @@ public:
 private:
   // 0: no frames.
   std::uint64_t trace_of(StackId stack) {
-    const auto [known, added] = stacks_.try_emplace(stack, 0);
-    if (!added) return known->second;
+    std::uint64_t& known = stacks_[stack.value];
+    if (known != kUnknown) return known;
     const std::vector<FrameId> frames = names_.frames_of(stack);
     std::uint64_t trace = 0;
     for (std::size_t end = frames.size(); end > 0;) {
@@ -51,7 +55,7 @@ private:
       trace = node_of(trace, ip_of({frames.data() + first, end - first}));
       end = first;
     }
-    return known->second = trace;
+    return known = trace;
   }
 
   std::uint64_t node_of(std::uint64_t parent, std::uint64_t ip) {
@@ -88,9 +92,10 @@ private:
     return found->second;
   }
 
+  static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
   StackNames& names_;
   Sink& sink_;
-  std::unordered_map<StackId, std::uint64_t> stacks_;
+  std::vector<std::uint64_t> stacks_; // by id: the number of the trace
   PairNumbers traces_;
   PairNumbers allocations_;
   std::unordered_map<FrameId, std::uint64_t> ips_; // by first frame
@@ -104,8 +109,8 @@ public:
       : owners_(owners), samples_(input.tape.samples()), tables_(input, sink), sink_(sink) {}
 
   void made(const Block& block) { made_ = block; }
-  void ended(const Block& block, const Event&) { sink_.print("- {:x}\n", number_of(block)); }
-  void given_up(const Block& block, const Event&) { sink_.print("- {:x}\n", number_of(block)); }
+  void ended(const Block& block, const Event&) { tell('-', block); }
+  void given_up(const Block& block, const Event&) { tell('-', block); }
 
   void before(const Event& event) {
     if (event.time_us >= next_tick_us_) tell_time(event.time_us);
@@ -113,8 +118,7 @@ public:
   // A realloc tells of the new block before the old one ends; heaptrack counts them one by one, so the old one must go first.
   void after() {
     if (!made_) return;
-    const std::uint64_t number = number_of(*made_); // may write lines of its own
-    sink_.print("+ {:x}\n", number);
+    tell('+', *made_);
     made_.reset();
   }
   void tell_time(std::uint64_t time_us) {
@@ -126,7 +130,15 @@ public:
   }
 
 private:
-  std::uint64_t number_of(const Block& block) { return tables_.allocation(block.size, owners_[block.owner].stack); }
+  // One line of very many: written by hand.
+  void tell(char what, const Block& block) {
+    const std::uint64_t number =
+        tables_.allocation(block.size, owners_[block.owner].stack); // may write lines of its own
+    char line[32] = {what, ' '};
+    char* end = std::to_chars(line + 2, std::end(line), number, 16).ptr;
+    *end++ = '\n';
+    sink_.add({line, static_cast<std::size_t>(end - line)});
+  }
 
   const OwnerTable& owners_;
   const std::vector<Sample>& samples_;

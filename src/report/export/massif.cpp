@@ -1,7 +1,9 @@
 #include "report/export/massif.h"
 
 #include <algorithm>
-#include <map>
+#include <span>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "report/export/quantity.h"
@@ -16,54 +18,78 @@ struct Snapshot {
   bool peak = false;
 };
 
-// Callers below callees, as massif prints them: a place is an address.
-struct Node {
-  std::uint64_t bytes = 0;
-  std::map<FrameId, Node> callers{};
+// A stack's share of a snapshot; its frames are innermost first.
+struct Share {
+  const std::vector<FrameId>* frames;
+  std::uint64_t bytes;
 };
 
-void add_stack(Node& root, const std::vector<FrameId>& frames, std::uint64_t bytes) {
-  Node* node = &root;
-  node->bytes += bytes;
-  for (const FrameId frame : frames) {
-    node = &node->callers[frame];
-    node->bytes += bytes;
-  }
-}
-
+// Writes callers below callees, as massif prints them. Only goes where enough bytes are, so that the many small places of a large
+// program cost nothing.
 class TreeWriter {
 public:
-  TreeWriter(const StackNames& names, double threshold_percent, Sink& sink)
+  TreeWriter(StackNames& names, double threshold_percent, Sink& sink)
       : names_(names), threshold_percent_(threshold_percent), sink_(sink) {}
 
-  void write(const Node& root) {
+  void write(std::span<const CostOfStack> costs) {
+    std::vector<Share> shares;
+    std::uint64_t bytes = 0;
+    for (const CostOfStack& entry : costs) {
+      shares.push_back({&frames_of(entry.stack), entry.cost.bytes});
+      bytes += entry.cost.bytes;
+    }
     // 64 bits times 100 would not fit.
-    least_bytes_ = static_cast<std::uint64_t>(static_cast<double>(root.bytes) * threshold_percent_ / 100);
-    write_node(root, "(heap allocation functions) malloc/new/new[], --alloc-fns, etc.", 0);
+    least_bytes_ = static_cast<std::uint64_t>(static_cast<double>(bytes) * threshold_percent_ / 100);
+    write_place(shares, bytes, "(heap allocation functions) malloc/new/new[], --alloc-fns, etc.", 0);
   }
 
 private:
-  void write_node(const Node& node, const std::string& label, std::size_t depth) {
-    std::vector<const std::pair<const FrameId, Node>*> shown;
-    std::uint64_t rest_bytes = 0, rest_places = 0;
-    for (const auto& caller : node.callers) {
-      if (caller.second.bytes >= least_bytes_ && caller.second.bytes != 0) {
-        shown.push_back(&caller);
-      } else {
-        rest_bytes += caller.second.bytes;
-        ++rest_places;
-      }
+  struct Caller {
+    FrameId frame;
+    std::uint64_t bytes = 0;
+    std::vector<Share> shares{};
+  };
+
+  const std::vector<FrameId>& frames_of(StackId stack) {
+    const auto [found, added] = frames_.try_emplace(stack);
+    if (added) found->second = names_.frames_of(stack);
+    return found->second;
+  }
+
+  // By the frame at this depth, the most expensive first.
+  static std::vector<Caller> callers_of(const std::vector<Share>& shares, std::size_t depth) {
+    std::vector<Caller> callers;
+    std::unordered_map<FrameId, std::size_t> places;
+    for (const Share& share : shares) {
+      if (depth >= share.frames->size() || share.bytes == 0) continue;
+      const FrameId frame = (*share.frames)[depth];
+      const auto [place, added] = places.try_emplace(frame, callers.size());
+      if (added) callers.push_back({frame});
+      callers[place->second].bytes += share.bytes;
+      callers[place->second].shares.push_back(share);
     }
-    std::stable_sort(shown.begin(), shown.end(),
-                     [](const auto* a, const auto* b) { return a->second.bytes > b->second.bytes; });
-    const bool rest = rest_places != 0 && rest_bytes != 0;
-    sink_.print("{:{}}n{}: {} {}\n", "", depth, shown.size() + (rest ? 1 : 0), node.bytes, label);
-    for (const auto* caller : shown) write_node(caller->second, label_of(caller->first), depth + 1);
-    if (rest) {
-      sink_.print("{:{}}n0: {} in {} place{}, {} massif's threshold ({:.2f}%)\n", "", depth + 1, rest_bytes,
-                  rest_places, rest_places == 1 ? "" : "s", rest_places == 1 ? "below" : "all below",
-                  threshold_percent_);
+    std::stable_sort(callers.begin(), callers.end(),
+                     [](const Caller& a, const Caller& b) { return a.bytes > b.bytes; });
+    return callers;
+  }
+
+  void write_place(const std::vector<Share>& shares, std::uint64_t bytes, const std::string& label, std::size_t depth) {
+    const std::vector<Caller> callers = callers_of(shares, depth);
+    const auto first_small =
+        std::find_if(callers.begin(), callers.end(), [&](const Caller& caller) { return caller.bytes < least_bytes_; });
+    const auto small = static_cast<std::size_t>(callers.end() - first_small);
+    const std::size_t lines = callers.size() - small + (small != 0 ? 1 : 0);
+    sink_.print("{:{}}n{}: {} {}\n", "", depth, lines, bytes, label);
+    std::uint64_t small_bytes = 0;
+    for (auto caller = callers.begin(); caller != callers.end(); ++caller) {
+      if (caller < first_small)
+        write_place(caller->shares, caller->bytes, label_of(caller->frame), depth + 1);
+      else
+        small_bytes += caller->bytes;
     }
+    if (small == 0) return;
+    sink_.print("{:{}}n0: {} in {} place{}, {} massif's threshold ({:.2f}%)\n", "", depth + 1, small_bytes, small,
+                small == 1 ? "" : "s", small == 1 ? "below" : "all below", threshold_percent_);
   }
 
   // "0x109422: push_back (stl_vector.h:378)", as valgrind writes a frame.
@@ -77,9 +103,10 @@ private:
                        one_line(frame.module != nullptr ? frame.module->path : "?"));
   }
 
-  const StackNames& names_;
+  StackNames& names_;
   double threshold_percent_;
   Sink& sink_;
+  std::unordered_map<StackId, std::vector<FrameId>> frames_;
   std::uint64_t least_bytes_ = 0;
 };
 
@@ -127,11 +154,8 @@ void export_massif(const ExportInput& input, const MassifOptions& options, Sink&
       sink.add("heap_tree=empty\n");
       continue;
     }
-    Node root;
-    for (const CostOfStack& entry : snapshot.detail)
-      add_stack(root, input.names.frames_of(entry.stack), entry.cost.bytes);
     sink.print("heap_tree={}\n", snapshot.peak ? "peak" : "detailed");
-    writer.write(root);
+    writer.write(snapshot.detail);
   }
 }
 
