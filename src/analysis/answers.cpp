@@ -31,7 +31,11 @@ const ThreadFigures* Answers::find(ThreadId thread) const {
 }
 
 bool sum_owners(Answers& answers) {
+  std::size_t stacks = 0;
+  for (std::size_t i = 0; i < answers.by_owner.size(); ++i)
+    stacks += i == 0 || answers.by_owner[i].owner.stack != answers.by_owner[i - 1].owner.stack ? 1 : 0;
   answers.by_stack.clear();
+  answers.by_stack.reserve(stacks);
   for (ThreadFigures& thread : answers.by_thread) static_cast<Figures&>(thread) = {};
   for (const OwnerFigures& row : answers.by_owner) {
     if (answers.by_stack.empty() || answers.by_stack.back().stack != row.owner.stack) {

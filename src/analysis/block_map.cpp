@@ -13,7 +13,8 @@ namespace heaptape {
 
 namespace {
 
-constexpr std::uint32_t kFewest = 4; // buckets of a shard
+constexpr std::uint32_t kFewest = 8;        // buckets of a shard
+constexpr std::uint32_t kFewToShrink = 512; // a smaller shard is not worth it: 64 KiB
 // Of five places 3.8 are taken when a shard grows, and 3.04 right after.
 constexpr std::uint32_t full_at(std::uint32_t buckets) { return buckets * 19 / 5; }
 
@@ -147,7 +148,7 @@ void BlockMap::resize(Shard& shard, std::uint32_t count) {
   shard.buckets = static_cast<Bucket*>(allocate_zeroed(count * sizeof(Bucket)));
   shard.count = count;
   shard.grow_at = full_at(count);
-  shard.shrink_below = count > 4 * kFewest ? full_at(count) / 4 : 0; // far from full: a swing does not resize twice
+  shard.shrink_below = count > kFewToShrink ? full_at(count) / 4 : 0; // far from full: a swing does not resize twice
   for (std::uint32_t i = 0; i < old.count; ++i) {
     const Bucket& bucket = old.buckets[i];
     for (unsigned from = 0; from < kPlaces; ++from) {

@@ -70,14 +70,6 @@ public:
   }
 
   std::optional<Block> find(std::uint64_t address) const;
-  // The owner of the block at this address; 0 when that is not quickly found. For prefetching what belongs to it.
-  [[gnu::always_inline]] std::uint32_t guess_owner(std::uint64_t address) const {
-    const Bucket& bucket = *home_of(address);
-    const unsigned match = matches(bucket, address);
-    if (match == 0) return 0;
-    const auto place = static_cast<unsigned>(std::countr_zero(match));
-    return static_cast<std::uint32_t>(bucket.a[place] >> 48 | bucket.c[place] >> 50 << 16);
-  }
 
   // Makes room for so many, so that they need not be moved on the way.
   void reserve(std::uint64_t blocks);

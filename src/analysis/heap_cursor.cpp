@@ -7,6 +7,10 @@
 
 namespace heaptape {
 
+namespace {
+constexpr std::size_t kAhead = 24; // events whose places in the map are loaded before they are needed
+}
+
 HeapCursor::HeapCursor(const TapeReader& tape, const Index& index)
     : tape_(tape), index_(index), events_(tape.events()) {}
 
@@ -29,9 +33,11 @@ void HeapCursor::approach(std::uint64_t number) {
 
 void HeapCursor::seek_event(std::uint64_t number) {
   approach(number);
-  while (const Event* next = events_.peek()) {
-    if (next->number > number) break;
-    state_.apply(*events_.next());
+  for (auto run = events_.next_run_until(number); !run.empty(); run = events_.next_run_until(number)) {
+    for (std::size_t i = 0; i < run.size(); ++i) {
+      if (i + kAhead < run.size()) state_.prefetch(run[i + kAhead]);
+      state_.apply(run[i]);
+    }
   }
 }
 

@@ -29,11 +29,6 @@ public:
     blocks_.prefetch(event.address);
     owners_.prefetch({event.stack, event.thread});
   }
-  // Some events later: the owner that the event will most likely be about, so that a Watch can start loading what it keeps for
-  // that one.
-  [[gnu::always_inline]] std::uint32_t guess_owner(const Event& event) const {
-    return is_release(event.kind) ? blocks_.guess_owner(event.address) : owners_.guess({event.stack, event.thread});
-  }
 
   // Takes the next event in and tells `watch` what changed.
   template <class Watch>

@@ -15,6 +15,7 @@ namespace {
 
 using format::BlockType;
 
+constexpr std::uint64_t kMostApart = 8;
 constexpr std::uint64_t kFirstGuess = 8; // bytes of a keyframe per live block
 constexpr std::uint64_t kMemoryBudget = std::uint64_t{64} << 20;
 constexpr std::uint64_t kProgressEvery = std::uint64_t{1} << 18; // events
@@ -109,7 +110,10 @@ public:
     if (events < options_.events_apart * keeper_.sparser()) return false;
     const std::uint64_t per_block =
         last_blocks_ == 0 ? kFirstGuess : std::max<std::uint64_t>(1, keeper_.last_bytes() / last_blocks_);
-    if (tape_bytes_ - last_tape_bytes_ < options_.sizes_apart * per_block * state.blocks().size()) return false;
+    const std::uint64_t live = state.blocks().size();
+    if (tape_bytes_ - last_tape_bytes_ < options_.sizes_apart * per_block * live &&
+        events < kMostApart * std::max(options_.events_apart * keeper_.sparser(), live))
+      return false;
     last_event_ = state.event();
     last_blocks_ = state.blocks().size();
     last_tape_bytes_ = tape_bytes_;

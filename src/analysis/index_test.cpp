@@ -8,11 +8,13 @@
 #include <sys/stat.h>
 
 #include "analysis/heap_cursor.h"
+#include "analysis/moments.h"
 #include "analysis/naive_answers_for_test.h"
 #include "analysis/tape_for_test.h"
 #include "base/unique_fd.h"
 #include "tape/appender.h"
 #include "tape/block_scanner.h"
+#include "tape/sample_tape.h"
 
 namespace heaptape {
 namespace {
@@ -249,6 +251,29 @@ TEST(Index, EveryFlippedBitIsNoticedOrDoesNoHarm) {
     }
   }
   EXPECT_GT(rebuilt, indexed.size() / 10);
+}
+
+// The tape of the first version with an index stays readable for ever. HEAPTAPE_WRITE_GOLDEN_INDEX=FILE writes a new one.
+TEST(Index, OfTheGoldenTapeOfVersionOneOneIsRead) {
+  if (const char* path = std::getenv("HEAPTAPE_WRITE_GOLDEN_INDEX"); path != nullptr) {
+    const Bytes bytes = SampleTape(3000, 42).bytes(1000);
+    std::ofstream(path, std::ios::binary | std::ios::trunc)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    ASSERT_TRUE(append_index(path, kManyKeyframes).ok());
+  }
+  const auto tape = TapeReader::open(HEAPTAPE_GOLDEN_TAPES "/version-1.1-index.tape");
+  ASSERT_TRUE(tape.ok()) << tape.error().sentence;
+  EXPECT_TRUE(tape.value().damage().empty());
+  const FoundIndex found = load_index(tape.value());
+  ASSERT_EQ(found.state, IndexState::Good);
+  const Index built = build_index(tape.value());
+  EXPECT_EQ(found.index.answers, built.answers);
+  ASSERT_EQ(found.index.keyframes.size(), 2u);
+  HeapCursor seeking(tape.value(), found.index), walking(tape.value(), built);
+  seeking.seek_event(2500);
+  walking.seek_event(2500);
+  EXPECT_EQ(seeking.totals(), walking.totals());
+  EXPECT_EQ(live_by_owner(seeking.state()), live_by_owner(walking.state()));
 }
 
 TEST(Index, AFullDiskLeavesTheTapeAsItWas) {

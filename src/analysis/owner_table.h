@@ -15,13 +15,6 @@ public:
 
   [[gnu::always_inline]] void prefetch(Owner owner) const { __builtin_prefetch(&places_[home(key_of(owner))]); }
 
-  // The number, or 0 when it is not quickly found. For prefetching.
-  [[gnu::always_inline]] std::uint32_t guess(Owner owner) const {
-    const std::uint64_t key = key_of(owner);
-    const Place& place = places_[home(key)];
-    return place.key == key ? place.number : 0;
-  }
-
   [[gnu::always_inline]] std::uint32_t number_of(Owner owner) {
     const std::uint64_t key = key_of(owner);
     for (std::size_t at = home(key);; at = (at + 1) & (places_.size() - 1)) {

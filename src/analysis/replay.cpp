@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/byte_cursor.h"
 #include "base/check.h"
 
 namespace heaptape {
 
 namespace {
 
-// How many events ahead the places of a block are loaded, and then the row of its owner.
-constexpr std::size_t kBlockAhead = 24, kRowAhead = 10;
+constexpr std::size_t kAhead = 24; // events whose places in the map are loaded before they are needed
+constexpr std::size_t kSmallBytes = std::size_t{512} << 10;
 constexpr std::uint32_t kNearThreads = std::uint32_t{1} << 20; // ids that are looked up without a hash
 
 std::uint64_t growth_moment(std::uint64_t end_us, std::uint64_t i) {
@@ -25,7 +26,7 @@ struct Replay::Watch {
   [[gnu::always_inline]] void made(const Block& block) {
     Replay& r = replay;
     if (block.owner == r.rows_.size()) [[unlikely]]
-      r.rows_.emplace_back().owner = r.state_.owners()[block.owner];
+      r.add_row();
     OwnerRow& row = r.rows_[block.owner];
     row.before_change(r.epoch_);
     row.allocated += Cost::of(block.size);
@@ -92,7 +93,7 @@ ReplayOptions options_for(const TapeReader& tape) {
 }
 
 Replay::Replay(const ReplayOptions& options) : options_(options), timeline_(options.end_us, options.events) {
-  for (std::size_t i = 0; i < kGrowthMoments; ++i) growth_.moments_us[i] = growth_moment(options.end_us, i);
+  for (std::size_t i = 0; i < kGrowthMoments; ++i) moments_us_[i] = growth_moment(options.end_us, i);
 }
 
 Replay::ThreadRow& Replay::row_of(ThreadId thread) {
@@ -130,45 +131,109 @@ inline void Replay::remember(ThreadRow& thread, std::uint64_t event) const {
   thread.oldest = (thread.oldest + 1) % thread.recent.size();
 }
 
+// By a quarter at a time: doubling would need three times the room for a moment.
+void Replay::add_row() {
+  if (rows_.size() == rows_.capacity()) rows_.reserve(rows_.size() + rows_.size() / 4 + 256);
+  const Owner owner = state_.owners()[static_cast<std::uint32_t>(rows_.size())];
+  rows_.emplace_back().owner = owner;
+}
+
+void Replay::apply(std::span<const Event> events) {
+  // As long as all is in the cache, looking ahead costs more than it saves.
+  if (state_.blocks().memory_bytes() < kSmallBytes)
+    apply<false>(events);
+  else
+    apply<true>(events);
+}
+
+template <bool LookAhead>
 void Replay::apply(std::span<const Event> events) {
   Watch watch{*this};
+  const HeapTotals& totals = state_.totals();
   for (std::size_t i = 0; i < events.size(); ++i) {
-    if (i + kBlockAhead < events.size()) state_.prefetch(events[i + kBlockAhead]);
-    if (i + kRowAhead < events.size()) prefetch_row(state_.guess_owner(events[i + kRowAhead]));
+    if constexpr (LookAhead) {
+      if (i + kAhead < events.size()) state_.prefetch(events[i + kAhead]);
+    }
     const Event& event = events[i];
     if (event.time_us >= next_tick_us_) [[unlikely]]
       tick(event.time_us);
-    if (thread_ == nullptr || thread_->figures.thread != event.thread) thread_ = &row_of(event.thread);
+    if (thread_ == nullptr || thread_->figures.thread != event.thread) change_thread(event);
     state_.apply(event, watch);
-    ThreadFigures& thread = thread_->figures;
-    if (thread.events++ == 0) thread.first_us = event.time_us;
-    thread.last_us = event.time_us;
     remember(*thread_, event.number);
-    timeline_.add(state_.totals().live_bytes, state_.totals().live_blocks);
+    // Others may make it less too: a realloc may be a release, and an allocation may give a block up.
+    timeline_.add_low(totals.live_bytes, totals.live_blocks);
+    if (!is_release(event.kind)) timeline_.add_high(totals.live_bytes, totals.live_blocks);
   }
+  leave_thread();
+}
+
+// Counts the events of a thread when another one comes, not one by one.
+void Replay::leave_thread() {
+  if (thread_ == nullptr) return;
+  thread_->figures.events += state_.totals().events - thread_since_;
+  thread_since_ = state_.totals().events;
+  thread_->figures.last_us = state_.time_us();
+}
+
+void Replay::change_thread(const Event& event) {
+  leave_thread();
+  thread_ = &row_of(event.thread);
+  if (thread_->figures.events == 0) thread_->figures.first_us = event.time_us;
 }
 
 void Replay::tick(std::uint64_t time_us) {
-  while (next_growth_ < kGrowthMoments && growth_.moments_us[next_growth_] < time_us) take_growth();
+  while (next_growth_ < kGrowthMoments && moments_us_[next_growth_] < time_us) take_growth();
   if (time_us >= timeline_.bucket_end_us()) {
-    timeline_.set_totals(state_.totals().allocated_bytes, state_.totals().events);
+    timeline_.set_totals(state_.totals());
     timeline_.advance(time_us);
   }
   next_tick_us_ = timeline_.bucket_end_us();
-  if (next_growth_ < kGrowthMoments) next_tick_us_ = std::min(next_tick_us_, growth_.moments_us[next_growth_] + 1);
+  if (next_growth_ < kGrowthMoments) next_tick_us_ = std::min(next_tick_us_, moments_us_[next_growth_] + 1);
 }
 
+// Kept as few bytes until the end: there may be very many stacks with a little live each.
 void Replay::take_growth() {
-  for (const OwnerRow& row : rows_) {
-    if (row.live() == Cost{}) continue;
-    const std::uint32_t place = growth_places_.number_of({row.owner.stack, ThreadId()});
-    if (place == growth_.stacks.size()) growth_.stacks.emplace_back().stack = row.owner.stack;
-    growth_.stacks[place].live[next_growth_] += row.live();
+  ByteWriter bytes(growth_bytes_);
+  std::uint64_t last = 0;
+  for (std::uint64_t owner = 0; owner < rows_.size(); ++owner) {
+    const Cost live = rows_[owner].live();
+    if (live == Cost{}) continue;
+    bytes.varint(owner + 1 - last);
+    bytes.varint(live.bytes);
+    bytes.varint(live.blocks);
+    last = owner + 1;
   }
+  bytes.varint(0);
   ++next_growth_;
 }
 
+std::vector<StackGrowth> Replay::finish_growth() {
+  const auto for_each = [&](auto visit) {
+    ByteReader bytes(growth_bytes_);
+    for (std::size_t moment = 0; moment < kGrowthMoments; ++moment) {
+      std::uint64_t owner = 0;
+      while (const std::uint64_t distance = bytes.varint()) {
+        owner += distance;
+        const std::uint64_t live_bytes = bytes.varint();
+        visit(moment, state_.owners()[static_cast<std::uint32_t>(owner - 1)].stack, Cost{live_bytes, bytes.varint()});
+      }
+    }
+  };
+  std::vector<StackId> stacks;
+  for_each([&](std::size_t, StackId stack, const Cost&) { stacks.push_back(stack); });
+  std::sort(stacks.begin(), stacks.end());
+  stacks.erase(std::unique(stacks.begin(), stacks.end()), stacks.end());
+  std::vector<StackGrowth> growth(stacks.size());
+  for (std::size_t i = 0; i < stacks.size(); ++i) growth[i].stack = stacks[i];
+  for_each([&](std::size_t moment, StackId stack, const Cost& live) {
+    const auto place = std::lower_bound(stacks.begin(), stacks.end(), stack) - stacks.begin();
+    growth[static_cast<std::size_t>(place)].live[moment] += live;
+  });
+  return growth;
+}
+
 Answers Replay::finish() {
+  while (next_growth_ < kGrowthMoments) take_growth();
   Answers answers;
   answers.totals = state_.totals();
   answers.end_us = state_.time_us();
@@ -186,6 +251,7 @@ Answers Replay::finish() {
     figures.owner = row.owner;
     answers.by_owner.push_back(figures);
   }
+  rows_ = {}; // before the next large thing is made
   std::sort(answers.by_owner.begin(), answers.by_owner.end(),
             [](const OwnerFigures& a, const OwnerFigures& b) { return a.owner < b.owner; });
   for (const ThreadRow& thread : threads_) answers.by_thread.push_back(thread.figures);
@@ -211,11 +277,9 @@ Answers Replay::finish() {
   std::sort(answers.mappings.by_stack.begin(), answers.mappings.by_stack.end(),
             [](const StackMappings& a, const StackMappings& b) { return a.stack < b.stack; });
 
-  while (next_growth_ < kGrowthMoments) take_growth();
-  answers.growth = growth_;
-  std::sort(answers.growth.stacks.begin(), answers.growth.stacks.end(),
-            [](const StackGrowth& a, const StackGrowth& b) { return a.stack < b.stack; });
-  timeline_.set_totals(state_.totals().allocated_bytes, state_.totals().events);
+  answers.growth.moments_us = moments_us_;
+  answers.growth.stacks = finish_growth();
+  timeline_.set_totals(state_.totals());
   answers.timeline = make_timeline(timeline_.finish());
   return answers;
 }

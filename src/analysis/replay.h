@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <unordered_map>
@@ -74,16 +75,18 @@ private:
   };
   struct Watch;
 
-  [[gnu::always_inline]] void prefetch_row(std::uint32_t owner) const {
-    __builtin_prefetch(rows_.data() + owner, 1);
-    __builtin_prefetch(reinterpret_cast<const char*>(rows_.data() + owner) + 64, 1);
-  }
+  template <bool LookAhead>
+  void apply(std::span<const Event> events);
   ThreadRow& row_of(ThreadId thread);
+  void change_thread(const Event& event);
+  void leave_thread();
   std::uint64_t earliest_recent(const ThreadRow& thread) const;
   void remember(ThreadRow& thread, std::uint64_t event) const;
   // What is due before an event of this time.
   void tick(std::uint64_t time_us);
   void take_growth();
+  std::vector<StackGrowth> finish_growth();
+  void add_row();
 
   ReplayOptions options_;
   HeapState state_;
@@ -93,13 +96,14 @@ private:
   std::vector<std::uint32_t> thread_places_;                      // 1 + place in threads_, by id; 0: none yet
   std::unordered_map<ThreadId, std::uint32_t> far_thread_places_; // of ids too large for that
   ThreadRow* thread_ = nullptr;                                   // of the event being applied
+  std::uint64_t thread_since_ = 0;                                // events before those that its row lacks
   std::array<Tally, kLogBuckets> sizes_{};
   LifetimeHistogram lifetimes_{};
   MappingAnswers mappings_;
   std::unordered_map<StackId, MappingFigures> mappings_by_stack_;
   TimelineBuilder timeline_;
-  Growth growth_;
-  OwnerTable growth_places_; // of a stack, with thread 0
+  std::array<std::uint64_t, kGrowthMoments> moments_us_{};
+  std::vector<std::byte> growth_bytes_; // for each moment: owners with anything live, and how much
   std::size_t next_growth_ = 0;
   std::uint64_t next_tick_us_ = 0;
 };

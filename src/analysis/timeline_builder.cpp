@@ -71,12 +71,12 @@ TimelineBuilder::TimelineBuilder(std::uint64_t end_us, std::uint64_t events) {
 }
 
 void TimelineBuilder::close_bucket() {
-  level_.buckets.push_back({min_bytes_, max_bytes_, last_bytes_, min_blocks_, max_blocks_, last_blocks_,
-                            allocated_bytes_ - closed_allocated_bytes_, events_ - closed_events_, 0, 0});
-  min_bytes_ = max_bytes_ = last_bytes_;
-  min_blocks_ = max_blocks_ = last_blocks_;
-  closed_allocated_bytes_ = allocated_bytes_;
-  closed_events_ = events_;
+  level_.buckets.push_back({min_bytes_, max_bytes_, totals_.live_bytes, min_blocks_, max_blocks_, totals_.live_blocks,
+                            totals_.allocated_bytes - closed_allocated_bytes_, totals_.events - closed_events_, 0, 0});
+  min_bytes_ = max_bytes_ = totals_.live_bytes;
+  min_blocks_ = max_blocks_ = totals_.live_blocks;
+  closed_allocated_bytes_ = totals_.allocated_bytes;
+  closed_events_ = totals_.events;
 }
 
 void TimelineBuilder::advance(std::uint64_t time_us) {

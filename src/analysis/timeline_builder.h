@@ -20,20 +20,18 @@ public:
   // Closes the buckets that end before or at `time_us`. Must be called before an event of that time is added.
   void advance(std::uint64_t time_us);
 
-  // The heap after one more event.
-  [[gnu::always_inline]] void add(std::uint64_t live_bytes, std::uint64_t live_blocks) {
-    min_bytes_ = std::min(min_bytes_, live_bytes);
-    max_bytes_ = std::max(max_bytes_, live_bytes);
-    min_blocks_ = std::min(min_blocks_, live_blocks);
-    max_blocks_ = std::max(max_blocks_, live_blocks);
-    last_bytes_ = live_bytes;
-    last_blocks_ = live_blocks;
+  // What is live after one more event: when it may have become less,
+  [[gnu::always_inline]] void add_low(std::uint64_t bytes, std::uint64_t blocks) {
+    if (bytes < min_bytes_) min_bytes_ = bytes;
+    if (blocks < min_blocks_) min_blocks_ = blocks;
   }
-  // Running totals at this moment; the buckets hold the differences.
-  void set_totals(std::uint64_t allocated_bytes, std::uint64_t events) {
-    allocated_bytes_ = allocated_bytes;
-    events_ = events;
+  // and when it may have become more.
+  [[gnu::always_inline]] void add_high(std::uint64_t bytes, std::uint64_t blocks) {
+    if (bytes > max_bytes_) max_bytes_ = bytes;
+    if (blocks > max_blocks_) max_blocks_ = blocks;
   }
+  // Everything at this moment; needed before advance() and finish().
+  void set_totals(const HeapTotals& totals) { totals_ = totals; }
 
   // The finest level, up to the end of the run.
   TimelineLevel finish();
@@ -44,10 +42,9 @@ private:
   std::uint64_t last_bucket_; // number of the last one
   std::uint64_t bucket_end_us_ = 0;
   TimelineLevel level_;
-  std::uint64_t min_bytes_ = 0, max_bytes_ = 0, last_bytes_ = 0;
-  std::uint64_t min_blocks_ = 0, max_blocks_ = 0, last_blocks_ = 0;
-  std::uint64_t allocated_bytes_ = 0, events_ = 0;
-  std::uint64_t closed_allocated_bytes_ = 0, closed_events_ = 0;
+  std::uint64_t min_bytes_ = 0, max_bytes_ = 0, min_blocks_ = 0, max_blocks_ = 0; // in this bucket
+  HeapTotals totals_;
+  std::uint64_t closed_allocated_bytes_ = 0, closed_events_ = 0; // up to this bucket
 };
 
 // All levels from the finest.

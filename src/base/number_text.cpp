@@ -24,6 +24,10 @@ std::string count_of(std::uint64_t number, std::string_view singular) {
   return with_separators(number) + " " + std::string(singular) + (number == 1 ? "" : "s");
 }
 
+std::string count_of(std::uint64_t number, std::string_view singular, std::string_view plural) {
+  return with_separators(number) + " " + std::string(number == 1 ? singular : plural);
+}
+
 std::string bytes_text(std::uint64_t bytes) {
   if (bytes < 1'000) return count_of(bytes, "byte");
   static constexpr std::array kUnits{"kB", "MB", "GB", "TB", "PB", "EB"};

@@ -9,12 +9,13 @@ namespace heaptape {
 
 std::string with_separators(std::uint64_t number);                     // 1,234,567
 std::string count_of(std::uint64_t number, std::string_view singular); // "1 block", "1,234 blocks"
-std::string bytes_text(std::uint64_t bytes);                           // "812 bytes", "1.27 MB"
-std::string exact_bytes_text(std::uint64_t bytes);                     // "812 bytes", "1.27 MB (1,267,712 bytes)"
-std::string duration_text(std::uint64_t us);                           // "85 us", "3.20 ms", "1.234 s", "2 min 3.4 s"
-std::string seconds_text(std::uint64_t us);                            // "1.000250"
-std::string decimal_text(double number, int places);                   // "12.50"
-std::string percent_text(std::uint64_t part, std::uint64_t whole);     // "41.2 %"; of nothing "0.0 %"
+std::string count_of(std::uint64_t number, std::string_view singular, std::string_view plural);
+std::string bytes_text(std::uint64_t bytes);                       // "812 bytes", "1.27 MB"
+std::string exact_bytes_text(std::uint64_t bytes);                 // "812 bytes", "1.27 MB (1,267,712 bytes)"
+std::string duration_text(std::uint64_t us);                       // "85 us", "3.20 ms", "1.234 s", "2 min 3.4 s"
+std::string seconds_text(std::uint64_t us);                        // "1.000250"
+std::string decimal_text(double number, int places);               // "12.50"
+std::string percent_text(std::uint64_t part, std::uint64_t whole); // "41.2 %"; of nothing "0.0 %"
 // The text with control characters shown as \xNN: names on a tape may hold anything, and a terminal obeys.
 std::string printable(std::string_view text);
 

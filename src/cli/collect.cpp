@@ -4,6 +4,7 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/finish_tape.h"
 #include "collector/collector_process.h"
 #include "collector/launch_environment.h"
 
@@ -24,9 +25,11 @@ int collect(Arguments arguments) {
   CLI::App app("", "collect");
   app.add_option("FD,--socket", socket)->required();
   if (const auto status = parse(app, kHelp, arguments)) return *status;
-  const Result<RecordOptions> options = options_from_environment(environ);
+  Result<RecordOptions> options = options_from_environment(environ);
   if (!options) return fail(options.error());
-  return collect_for(socket, options.value().collector);
+  CollectorOptions& collector = options.value().collector;
+  collector.finish = tape_finisher(collector);
+  return collect_for(socket, collector);
 }
 
 } // namespace heaptape::cli

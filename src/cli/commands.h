@@ -17,6 +17,8 @@ int top(Arguments arguments);
 int timeline(Arguments arguments);
 int diff(Arguments arguments);
 int budget(Arguments arguments);
+int symbolize(Arguments arguments);
+int index(Arguments arguments);
 // Started by the recorder in programs that run without `heaptape record`; not for users.
 int collect(Arguments arguments);
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <iterator>
 
 #include "cli/json_text.h"
@@ -13,20 +12,6 @@ namespace {
 
 constexpr std::uint64_t kMaxCachedLength = 0xffff;
 
-template <class Ranges, class Visit>
-void each_range_at(const Ranges& ranges, std::uint64_t pc, Visit visit) {
-  auto after = std::upper_bound(ranges.begin(), ranges.end(), pc,
-                                [](std::uint64_t address, const auto& range) { return address < range.start; });
-  while (after != ranges.begin()) {
-    --after;
-    if (after->highest_end <= pc) return;
-    if (pc < after->end) visit(*after);
-  }
-}
-
-// A call that does not return may be a module's last instruction, its return address just outside.
-std::uint64_t inside_the_call(std::uint64_t pc) { return pc != 0 ? pc - 1 : 0; }
-
 } // namespace
 
 std::string_view base_name(std::string_view path) {
@@ -34,35 +19,18 @@ std::string_view base_name(std::string_view path) {
   return base.empty() ? "?" : base;
 }
 
-FrameNames::FrameNames(const std::vector<Module>& modules, const std::vector<StackNode>& stacks) : stacks_(stacks) {
-  for (const Module& module : modules) ranges_.push_back({module.start, module.end, 0, &module});
-  std::stable_sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) { return a.start < b.start; });
-  std::uint64_t highest = 0;
-  for (Range& range : ranges_) range.highest_end = highest = std::max(highest, range.end);
-}
+FrameNames::FrameNames(const std::vector<Module>& modules, const std::vector<StackNode>& stacks)
+    : stacks_(stacks), modules_(modules) {}
 
 FramePlace FrameNames::find(std::uint64_t pc, std::uint64_t time_us) const {
-  const Module* best = nullptr;
-  each_range_at(ranges_, inside_the_call(pc), [&](const Range& range) {
-    const Module* module = range.module;
-    if (best == nullptr) {
-      best = module;
-      return;
-    }
-    // A module is noticed a moment after it is loaded, so one seen later than `time_us` is second choice, not impossible.
-    const bool module_seen = module->first_seen_us <= time_us;
-    const bool best_seen = best->first_seen_us <= time_us;
-    if (module_seen != best_seen ? module_seen : module_seen == (module->first_seen_us > best->first_seen_us)) {
-      best = module;
-    }
-  });
-  if (best == nullptr) return {nullptr, pc};
-  return {best, pc - best->load_bias};
+  const Module* module = modules_.find_at_time(inside_the_call(pc), time_us);
+  if (module == nullptr) return {nullptr, pc};
+  return {module, pc - module->load_bias};
 }
 
 bool FrameNames::has_one_module_at_most(std::uint64_t pc) const {
   int modules = 0;
-  each_range_at(ranges_, inside_the_call(pc), [&](const Range&) { ++modules; });
+  modules_.each_at(inside_the_call(pc), [&](const Module&) { ++modules; });
   return modules <= 1;
 }
 

@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "report/frame_places.h"
+#include "report/module_map.h"
 #include "tape/contents.h"
-#include "wire/layout.h"
 
 namespace heaptape::cli {
 
@@ -32,31 +33,13 @@ public:
   // {"pc":"0x7f3c1f48a1f3","module":"libc.so.6","offset":"0x8a1f3"}; without a module only the first.
   std::string_view json(StackId node, std::uint64_t time_us);
 
-  // Calls visit(node id, pc) for every frame of a stack, innermost first. Ids that are not on the tape end it. Returns why
-  // outer frames are missing, wire::kMarkCut or wire::kMarkTooDeep; 0 when none are.
+  // See each_stack_node().
   template <class Visit>
   std::uint64_t each_frame(StackId stack, Visit visit) const {
-    std::uint64_t cut = 0;
-    while (stack.value != 0 && stack.value < stacks_.size()) {
-      const StackNode& node = stacks_[stack.value];
-      if (node.pc >= wire::kFirstAddress) {
-        visit(stack, node.pc);
-      } else if (node.pc == wire::kMarkCut || node.pc == wire::kMarkTooDeep) {
-        cut = node.pc;
-      }
-      if (node.parent.value >= stack.value) break; // never on a good tape
-      stack = node.parent;
-    }
-    return cut;
+    return each_stack_node(stacks_, stack, visit);
   }
 
 private:
-  struct Range {
-    std::uint64_t start, end;
-    std::uint64_t highest_end; // of this and all ranges before it
-    const Module* module;
-  };
-
   // Texts of frames that mean the same at any time.
   struct Cache {
     std::string texts;
@@ -68,7 +51,7 @@ private:
   std::string_view remembered(Cache& cache, StackId node, std::uint64_t time_us, Write write);
 
   const std::vector<StackNode>& stacks_;
-  std::vector<Range> ranges_; // by start
+  ModuleMap modules_;
   Cache text_cache_, json_cache_;
   std::string latest_;
 };

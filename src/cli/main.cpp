@@ -15,9 +15,11 @@ struct Command {
 };
 
 constexpr std::array kCommands{
-    Command{"record", record}, Command{"report", report},     Command{"leaks", leaks},   Command{"peak", peak},
-    Command{"top", top},       Command{"timeline", timeline}, Command{"diff", diff},     Command{"budget", budget},
-    Command{"dump", dump},     Command{"info", info},         Command{"verify", verify}, Command{"collect", collect},
+    Command{"record", record},       Command{"report", report},   Command{"leaks", leaks},
+    Command{"peak", peak},           Command{"top", top},         Command{"timeline", timeline},
+    Command{"diff", diff},           Command{"budget", budget},   Command{"dump", dump},
+    Command{"info", info},           Command{"verify", verify},   Command{"index", index},
+    Command{"symbolize", symbolize}, Command{"collect", collect},
 };
 
 constexpr std::string_view kHelp =
@@ -34,6 +36,8 @@ constexpr std::string_view kHelp =
   heaptape info [TAPE]                what is on a tape: totals, peak, threads, modules, losses
   heaptape dump [TAPE]                every event with its call stack, as text or JSON
   heaptape verify [TAPE]              check that a tape is whole and its events make sense
+  heaptape symbolize [TAPE]           look up names again, with better debug files
+  heaptape index [TAPE]               make the index that reports open
 
 Without TAPE, the newest *.tape in the current directory is meant.
 'heaptape COMMAND --help' says more about a command, 'heaptape --version' which heaptape this is.

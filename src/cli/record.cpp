@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/exit_codes.h"
+#include "cli/finish_tape.h"
 #include "cli/frame_names.h"
 #include "cli/record_arguments.h"
 #include "cli/recorder_library.h"
@@ -142,7 +143,7 @@ int record(Arguments arguments) {
   }
   CollectorOptions& collector = request.options.collector;
   OptionTexts texts;
-  bool no_free_stacks = false, no_symbols = false;
+  bool no_free_stacks = false, no_symbols = false, no_index = false;
 
   CLI::App app("", "record");
   app.add_option("-o,--output", texts.output,
@@ -160,7 +161,8 @@ int record(Arguments arguments) {
   app.add_option("--on-full", texts.on_full,
                  "when the program outruns the recording: 'wait' (the default, nothing is lost) or 'drop' (and count)")
       ->type_name("WHAT");
-  app.add_flag("--no-symbols", no_symbols, "store no symbol names; tapes of this version never have any");
+  app.add_flag("--no-symbols", no_symbols, "put no names of functions and lines on the tape");
+  app.add_flag("--no-index", no_index, "make no index at the end; the first report makes it instead");
   app.add_flag("--debugger", request.debugger, "run the program in gdb");
   app.add_flag("--perf", request.perf, "run the program under 'perf record', into heaptape.PROGRAM.perf.data")
       ->excludes("--debugger");
@@ -173,6 +175,9 @@ int record(Arguments arguments) {
   }
   if (const Result<> taken = take_texts(texts, collector); !taken) return fail(taken.error());
   if (no_free_stacks) collector.free_stacks = false;
+  if (no_symbols) collector.symbols = false;
+  if (no_index) collector.index = false;
+  collector.finish = tape_finisher(collector);
   for (const char* word : split.options)
     collector.options_text += (collector.options_text.empty() ? "" : " ") + std::string(word);
   request.command.assign(split.command.begin(), split.command.end());

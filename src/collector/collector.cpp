@@ -206,7 +206,8 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
     }
   }
   memory_.close_fd();
-  Recording recording(memory_, *writer_, {program_, tape_start_ns_, known_facts(), options_.max_tape_bytes});
+  Recording recording(memory_, *writer_,
+                      {program_, tape_start_ns_, known_facts(), options_.max_tape_bytes, options_.finish != nullptr});
 
   const bool replaced = follow(recording, end, result, tell);
   Ending ending = Ending::Unknown;
@@ -235,6 +236,7 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
   if (result.problem.empty()) result.problem = sentence_for(reason);
   result.tape = tape_path_;
   result.tape_bytes = writer_->bytes_written();
+  result.files = std::move(recording.files());
   release_program();
   return result;
 }

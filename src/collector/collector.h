@@ -26,6 +26,7 @@ struct CollectorResult {
   std::uint64_t tape_bytes = 0;
   std::string problem; // one sentence when something went wrong, else empty
   bool told = false;   // the user has seen it already
+  ModuleFiles files{}; // held open, if options.finish is set
 };
 
 class Collector {

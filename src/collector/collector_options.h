@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "wire/layout.h"
 
 namespace heaptape {
+
+struct CollectorResult;
 
 struct CollectorOptions {
   // Where the tape goes: %p pid, %n program name, %t start time (YYYYMMDD-HHMMSS), %% a percent sign.
@@ -18,7 +21,11 @@ struct CollectorOptions {
   bool free_stacks = true;
   std::uint32_t max_depth = wire::kDefaultMaxDepth;
   wire::OnFull on_full = wire::OnFull::Wait;
-  bool quiet = false; // no summary line; errors are still printed
+  bool quiet = false;  // no summary line; errors are still printed
+  bool symbols = true; // put names of functions on the tape at the end
+  bool index = true;   // and an index
+  // Does that: called when the tape is complete, before the summary is printed. May be empty.
+  std::function<void(CollectorResult&)> finish{};
   // For the tape's META; each may be empty. Command and program are used when /proc has nothing to say any more.
   std::string options_text; // the options as given
   std::string command;      // arguments, each terminated by a NUL byte

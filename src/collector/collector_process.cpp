@@ -40,6 +40,11 @@ bool receive_message(int fd, LinkMessage& message) {
 
 int exit_status(const CollectorResult& result) { return result.problem.empty() ? 0 : 1; }
 
+// Only a tape that holds the whole recording: for what a full disk has room for, there are better uses.
+void finish(const CollectorOptions& options, CollectorResult& result) {
+  if (options.finish && !result.tape.empty() && result.problem.empty()) options.finish(result);
+}
+
 // In the collector: hears from the launcher which program it is, and says whether the tape could be created.
 int collect_for_launcher(const CollectorOptions& options, SharedMemory memory, UniqueFd link) {
   LinkMessage message;
@@ -53,7 +58,8 @@ int collect_for_launcher(const CollectorOptions& options, SharedMemory memory, U
     return 1;
   }
   send_message(link.get(), LinkMessage::Kind::TapeOpened, 0, collector.tape_path());
-  const CollectorResult result = collector.run(std::move(link), print_line);
+  CollectorResult result = collector.run(std::move(link), print_line);
+  finish(options, result);
   print_result(result, options.quiet);
   return exit_status(result);
 }
@@ -147,7 +153,8 @@ int CollectorProcess::wait() {
   return waited == pid_ && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-int collect_for(int socket_fd, const CollectorOptions& options) {
+int collect_for(int socket_fd, const CollectorOptions& given) {
+  CollectorOptions options = given;
   UniqueFd socket(socket_fd);
   wire::Hello hello{};
   if (::recv(socket.get(), &hello, sizeof hello, 0) != static_cast<ssize_t>(sizeof hello)) return 1;
@@ -159,7 +166,11 @@ int collect_for(int socket_fd, const CollectorOptions& options) {
   prepare_collector_process(memory.value(), socket.get());
 
   const auto program = static_cast<pid_t>(hello.pid);
-  const std::string path = ProcFiles(program).executable();
+  // It waits for our reply; afterwards a short program may be gone before we look.
+  const ProcFiles proc(program);
+  const std::string path = proc.executable();
+  if (options.program.empty()) options.program = path;
+  if (options.command.empty()) options.command = proc.facts()["command"];
   Collector collector(options, std::move(memory).value(), program, path.empty() ? "program" : path);
   if (const Result<> created = collector.create_tape(program); !created.ok()) {
     return refuse(socket.get(), created.error().sentence);
@@ -173,6 +184,7 @@ int collect_for(int socket_fd, const CollectorOptions& options) {
     tell_through(program, result.problem);
     result.told = true;
   }
+  finish(options, result);
   print_result(result, options.quiet);
   return exit_status(result);
 }

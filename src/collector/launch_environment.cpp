@@ -109,6 +109,8 @@ Result<RecordOptions> options_from_environment(const char* const* environment) {
   read("HEAPTAPE_QUIET", parse_switch, collector.quiet);
   read("HEAPTAPE_FOLLOW", parse_switch, options.follow);
   read("HEAPTAPE_FREE_STACKS", parse_switch, collector.free_stacks);
+  read("HEAPTAPE_SYMBOLS", parse_switch, collector.symbols);
+  read("HEAPTAPE_INDEX", parse_switch, collector.index);
   read("HEAPTAPE_MAX_DEPTH", parse_depth, collector.max_depth);
   read("HEAPTAPE_ON_FULL", parse_on_full, collector.on_full);
   read("HEAPTAPE_MAX_TAPE", parse_size, collector.max_tape_bytes);
@@ -142,6 +144,8 @@ std::vector<std::string> recorder_variables(const RecordOptions& options, const 
   if (collector.quiet || options.follow) variables.push_back("HEAPTAPE_QUIET=1");
   if (options.follow) variables.push_back("HEAPTAPE_FOLLOW=1");
   if (!collector.free_stacks) variables.push_back("HEAPTAPE_FREE_STACKS=0");
+  if (!collector.symbols) variables.push_back("HEAPTAPE_SYMBOLS=0");
+  if (!collector.index) variables.push_back("HEAPTAPE_INDEX=0");
   if (collector.max_depth != wire::kDefaultMaxDepth) {
     variables.push_back("HEAPTAPE_MAX_DEPTH=" + std::to_string(collector.max_depth));
   }

@@ -81,6 +81,8 @@ void Recording::write_modules() {
   if (used == module_log_seen_) return;
   const std::vector<Module> found = modules_.take_new(used, executable_, clock_);
   if (modules_.position() >= std::min(used, wire::kModuleLogBytes) || modules_.damaged()) module_log_seen_ = used;
+  if (facts_.hold_files)
+    for (const Module& module : found) files_.hold(module);
   if (!found.empty()) sink_.write([&](TapeWriter& writer) { return writer.add_modules(found); });
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collector/event_builder.h"
+#include "collector/module_files.h"
 #include "collector/module_follower.h"
 #include "collector/proc_files.h"
 #include "collector/ring_set.h"
@@ -32,6 +33,7 @@ struct RecordingFacts {
   std::uint64_t tape_start_ns = 0;  // CLOCK_MONOTONIC at time 0 of the tape
   Meta meta;                        // known beforehand; completed from /proc
   std::uint64_t max_tape_bytes = 0; // 0: no limit
+  bool hold_files = false;          // keep the modules' files open
 };
 
 class Recording {
@@ -45,6 +47,7 @@ public:
   // The tape takes no more. From then on step() only counts the events, until the program's end: what is missing has a number.
   bool failed() const { return sink_.error().has_value(); }
   const TapeSink& sink() const { return sink_; }
+  ModuleFiles& files() { return files_; }
 
   // The program has become another one by exec.
   bool program_replaced() const;
@@ -87,6 +90,7 @@ private:
   ThreadList threads_;
   StackFolder stacks_;
   ModuleFollower modules_;
+  ModuleFiles files_;
   TapeSink sink_;
   RingSet rings_;
   EventBuilder<TapeSink> builder_;

@@ -44,7 +44,7 @@ wire::Config fitting_config(const CollectorOptions& options) {
   wire::Config config = wire::make_config(options.slot_count, options.ring_records);
   rlimit limit{};
   if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return config;
-  constexpr std::uint32_t kFewTables = 4;
+  constexpr std::uint32_t kFewTables = 7;
   constexpr std::uint32_t kFewestSlots = 8;
   std::uint32_t slots = options.slot_count;
   const auto needed = [&config] { return config.total_bytes + wire::table_offset(config.table_count); };

@@ -23,14 +23,31 @@ struct Frame {
   std::span<const SymbolPlace> places{}; // innermost first; empty: not known, print module and offset
 };
 
+// Calls visit(node id, pc) for every frame of a stack, innermost first. Ids that are not on the tape end it. Returns why outer
+// frames are missing, wire::kMarkCut or wire::kMarkTooDeep; 0 when none are.
+template <class Visit>
+std::uint64_t each_stack_node(const std::vector<StackNode>& stacks, StackId stack, Visit visit) {
+  std::uint64_t cut = 0;
+  while (stack.value != 0 && stack.value < stacks.size()) {
+    const StackNode& node = stacks[stack.value];
+    if (node.pc >= wire::kFirstAddress) {
+      visit(stack, node.pc);
+    } else if (node.pc == wire::kMarkCut || node.pc == wire::kMarkTooDeep) {
+      cut = node.pc;
+    }
+    if (node.parent.value >= stack.value) break; // never on a good tape
+    stack = node.parent;
+  }
+  return cut;
+}
+
 // Looks into tables that must outlive it. Const calls may come from any thread.
 class FramePlaces {
 public:
   FramePlaces(const std::vector<Module>& modules, const std::vector<StackNode>& stacks, const Symbols& symbols);
 
-  // Calls visit(const Frame&) for every frame of a stack, innermost first. Ids that are not on the tape end it. Returns why
-  // outer frames are missing, wire::kMarkCut or wire::kMarkTooDeep; 0 when none are. Modules that took turns at one address
-  // are told apart by the epoch that the stack was taken in.
+  // Calls visit(const Frame&) for every frame of a stack, as each_stack_node() does. Modules that took turns at one address are
+  // told apart by the epoch that the stack was taken in.
   template <class Visit>
   std::uint64_t each_frame(StackId stack, Visit visit) const {
     const std::optional<std::uint64_t> epoch = modules_.has_turns() ? epoch_of(stack) : 0;
@@ -55,19 +72,9 @@ public:
 private:
   template <class Visit, class Find>
   std::uint64_t walk(StackId stack, Visit& visit, Find find) const {
-    std::uint64_t cut = 0;
     bool interrupted = false; // the frame inside is a signal trampoline
-    while (stack.value != 0 && stack.value < stacks_.size()) {
-      const StackNode& node = stacks_[stack.value];
-      if (node.pc >= wire::kFirstAddress) {
-        visit(frame(stack, node.pc, interrupted, find));
-      } else if (node.pc == wire::kMarkCut || node.pc == wire::kMarkTooDeep) {
-        cut = node.pc;
-      }
-      if (node.parent.value >= stack.value) break; // never on a good tape
-      stack = node.parent;
-    }
-    return cut;
+    return each_stack_node(stacks_, stack,
+                           [&](StackId node, std::uint64_t pc) { visit(frame(node, pc, interrupted, find)); });
   }
 
   // Sets `interrupted` for the frame outside this one.

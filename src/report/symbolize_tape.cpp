@@ -25,8 +25,9 @@ struct WantedFile {
 
 class TapeSymbolizer {
 public:
-  TapeSymbolizer(const TapeReader& tape, SymbolOptions options, const SymbolizeProgress& progress)
-      : tape_(tape), modules_(tape.modules()), progress_(progress) {
+  TapeSymbolizer(const TapeReader& tape, SymbolOptions options, const SymbolizeProgress& progress,
+                 const ModuleFd& fd_of)
+      : tape_(tape), modules_(tape.modules()), progress_(progress), fd_of_(fd_of) {
     options.progress = [this](std::string_view path, std::size_t done, std::size_t) { report(path, done); };
     symbolizer_.emplace(std::move(options));
     std::map<std::pair<std::string, std::vector<std::uint8_t>>, std::size_t> known;
@@ -55,7 +56,8 @@ private:
   ModuleSymbols& opened(WantedFile& file) {
     if (!file.symbols) {
       report(file.path, 0);
-      file.symbols.emplace(symbolizer_->open({.path = file.path, .build_id = file.build_id}));
+      const int fd = fd_of_ ? fd_of_(file.path, file.build_id) : -1;
+      file.symbols.emplace(symbolizer_->open({.path = file.path, .build_id = file.build_id, .fd = fd}));
     }
     return *file.symbols;
   }
@@ -129,6 +131,7 @@ private:
   const TapeReader& tape_;
   ModuleMap modules_;
   const SymbolizeProgress& progress_;
+  const ModuleFd& fd_of_;
   std::optional<Symbolizer> symbolizer_;
   std::vector<WantedFile> files_;
   std::vector<std::size_t> file_of_module_; // beside the tape's modules: index into files_
@@ -138,8 +141,9 @@ private:
 
 } // namespace
 
-TapeSymbols symbolize_tape(const TapeReader& tape, SymbolOptions options, const SymbolizeProgress& progress) {
-  return TapeSymbolizer(tape, std::move(options), progress).run();
+TapeSymbols symbolize_tape(const TapeReader& tape, SymbolOptions options, const SymbolizeProgress& progress,
+                           const ModuleFd& fd_of) {
+  return TapeSymbolizer(tape, std::move(options), progress, fd_of).run();
 }
 
 } // namespace heaptape

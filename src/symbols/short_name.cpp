@@ -69,9 +69,14 @@ std::size_t closing(std::string_view text, std::size_t open) {
 }
 
 bool is_default_argument(std::string_view argument) {
-  constexpr std::array<std::string_view, 6> kDefaults{"std::allocator<", "std::char_traits<", "std::less<",
-                                                      "std::hash<",      "std::equal_to<",    "std::default_delete<"};
-  return std::any_of(kDefaults.begin(), kDefaults.end(), [&](auto name) { return argument.starts_with(name); });
+  for (const std::string_view library : {"std::__1::", "std::"}) {
+    if (!argument.starts_with(library)) continue;
+    argument.remove_prefix(library.size());
+    constexpr auto kDefaults = std::to_array<std::string_view>(
+        {"allocator<", "char_traits<", "less<", "hash<", "equal_to<", "default_delete<"});
+    return std::any_of(kDefaults.begin(), kDefaults.end(), [&](auto name) { return argument.starts_with(name); });
+  }
+  return false;
 }
 
 std::string_view trimmed(std::string_view text) {

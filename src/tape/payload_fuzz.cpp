@@ -7,6 +7,7 @@
 #include "tape/event_decoder.h"
 #include "tape/event_encoder.h"
 #include "tape/payload_fuzz_input.h"
+#include "tape/symbols_codec.h"
 
 namespace {
 
@@ -43,6 +44,14 @@ void check_stacks(std::span<const std::byte> input) {
   for (std::size_t id = 1; id < nodes.size(); ++id) HT_CHECK(nodes[id].parent.value < id);
 }
 
+// What can be read can be written, and reads the same.
+void check_symbols(std::span<const std::byte> input, Symbols& symbols) {
+  (void)parse_symbols(input, symbols);
+  Symbols back;
+  for (const auto& payload : encode_symbols(symbols)) HT_CHECK(parse_symbols(payload, back));
+  HT_CHECK(back.size() == symbols.size());
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -53,12 +62,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::map<ThreadId, Thread> threads;
   std::vector<Sample> samples;
   std::optional<Summary> summary;
+  Symbols symbols;
   switch (static_cast<format::BlockType>(data[0])) {
   case format::BlockType::Meta: (void)parse_meta(input, meta); break;
   case format::BlockType::Modules: (void)parse_modules(input, modules); break;
   case format::BlockType::Threads: (void)parse_threads(input, threads); break;
   case format::BlockType::Samples: (void)parse_samples(input, samples); break;
   case format::BlockType::Summary: HT_CHECK(parse_summary(input, summary) == summary.has_value()); break;
+  case format::BlockType::Symbols: check_symbols(input, symbols); break;
   case format::BlockType::Stacks: check_stacks(input); break;
   default: check_events(input);
   }

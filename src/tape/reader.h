@@ -126,6 +126,16 @@ public:
     at_ = end_;
     return run;
   }
+  // As next_run(), but only events up to and including this number; empty also when the next one is beyond it.
+  std::span<const Event> next_run_until(std::uint64_t number) {
+    if (peek() == nullptr || at_->number > number) return {};
+    // What is decoded together has consecutive numbers.
+    const std::uint64_t wanted = number - at_->number + 1;
+    const auto decoded = static_cast<std::uint64_t>(end_ - at_);
+    const std::span<const Event> run(at_, static_cast<std::size_t>(wanted < decoded ? wanted : decoded));
+    at_ += run.size();
+    return run;
+  }
   // As next_run(), but decoded into `room`, which is not empty; what next_run() or next() would still give comes first.
   std::span<const Event> next_run(std::span<Event> room);
   // How many blocks could not be decoded so far, in whole or in part.

@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "tape/contents.h"
 #include "tape/event.h"
+#include "tape/symbols.h"
 #include "tape/writer.h"
 
 namespace heaptape {
@@ -29,6 +30,7 @@ struct SampleTape {
   std::vector<Event> events;
   std::vector<std::uint64_t> allocated_at; // beside events
   Summary summary;
+  Symbols symbols;
 
   // A random program: every kind, several threads, addresses used again, odd sizes.
   explicit SampleTape(std::size_t count, std::uint32_t seed = 1) {
@@ -115,6 +117,15 @@ struct SampleTape {
     summary.ending = Ending::Killed;
     summary.ending_detail = 9;
     summary.note = "a note";
+    const auto server = symbols.add_file(modules[0].path, modules[0].build_id);
+    for (const StackNode& node : stacks) {
+      const std::uint64_t address = node.pc - modules[0].load_bias - 1;
+      const auto line = static_cast<std::uint32_t>(address % 1000);
+      symbols.set(server, address,
+                  std::vector<SourcePlace>{{"_ZN5Cache6insertEi", "/src/cache.cpp", line, 7},
+                                           {"handle_" + std::to_string(line % 5), "/src/server.cpp", line, 0}},
+                  line == 77);
+    }
   }
 
   // Writes it with an EVENTS block for every `events_per_block` events, and gives the bytes.
@@ -135,7 +146,8 @@ struct SampleTape {
       if (encoder.count() == events_per_block) HT_CHECK(writer.add_events(encoder).ok());
     }
     if (!encoder.empty()) HT_CHECK(writer.add_events(encoder).ok());
-    HT_CHECK(writer.add_threads(threads).ok() && writer.add_samples(samples).ok() && writer.add_summary(summary).ok());
+    HT_CHECK(writer.add_threads(threads).ok() && writer.add_samples(samples).ok() && writer.add_symbols(symbols).ok() &&
+             writer.add_summary(summary).ok());
     std::ifstream file(path, std::ios::binary);
     const std::vector<char> text((std::istreambuf_iterator<char>(file)), {});
     ::unlink(path.c_str());

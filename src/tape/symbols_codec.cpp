@@ -1,5 +1,6 @@
 #include "tape/symbols_codec.h"
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 

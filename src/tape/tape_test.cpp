@@ -8,6 +8,7 @@
 #include "tape/format.h"
 #include "tape/reader.h"
 #include "tape/sample_tape.h"
+#include "tape/symbols_codec.h"
 #include "tape/writer.h"
 
 namespace heaptape {
@@ -40,7 +41,9 @@ TEST(Tape, WhatIsWrittenIsReadBack) {
   ASSERT_EQ(reader.stacks().size(), sample.stacks.size() + 1);
   for (std::size_t i = 0; i < sample.stacks.size(); ++i) EXPECT_EQ(reader.stacks()[i + 1], sample.stacks[i]);
   EXPECT_EQ(all_events(reader), sample.events);
+  EXPECT_EQ(encode_symbols(reader.symbols()), encode_symbols(sample.symbols));
   EXPECT_TRUE(reader.damage().empty());
+  EXPECT_EQ(reader.unknown_blocks(), 0u);
 }
 
 TEST(Tape, EventsOfManyRandomProgramsComeBackUnchanged) {
@@ -182,20 +185,28 @@ TEST(TapeWriter, AFullDiskIsAnErrorThatSaysSo) {
   EXPECT_NE(writer.error().sentence.find("/dev/full"), std::string::npos) << writer.error().sentence;
 }
 
-// The tape of the first format version stays readable for ever. HEAPTAPE_WRITE_GOLDEN=FILE writes a new one, for a new version.
-TEST(Tape, TheGoldenTapeOfVersionOneIsRead) {
+// Tapes of every format version stay readable for ever. HEAPTAPE_WRITE_GOLDEN=FILE writes a new one, for a new version.
+void expect_golden(const char* name) {
   const SampleTape sample(3000, 42);
-  if (const char* path = std::getenv("HEAPTAPE_WRITE_GOLDEN"); path != nullptr) {
-    const std::vector<std::byte> bytes = sample.bytes(1000);
-    std::ofstream(path, std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  }
-  const Result<TapeReader> reader = TapeReader::open(HEAPTAPE_GOLDEN_TAPES "/version-1.0.tape");
+  const Result<TapeReader> reader = TapeReader::open(std::string(HEAPTAPE_GOLDEN_TAPES "/") + name);
   ASSERT_TRUE(reader.ok()) << reader.error().sentence;
   EXPECT_EQ(all_events(reader.value()), sample.events);
   EXPECT_EQ(reader.value().meta(), sample.meta);
   EXPECT_EQ(reader.value().modules(), sample.modules);
   EXPECT_EQ(*reader.value().summary(), sample.summary);
+  if (reader.value().header().version_minor >= 1) {
+    EXPECT_EQ(encode_symbols(reader.value().symbols()), encode_symbols(sample.symbols));
+  }
+}
+
+TEST(Tape, TheGoldenTapesOfAllVersionsAreRead) {
+  if (const char* path = std::getenv("HEAPTAPE_WRITE_GOLDEN"); path != nullptr) {
+    const std::vector<std::byte> bytes = SampleTape(3000, 42).bytes(1000);
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  }
+  expect_golden("version-1.0.tape");
+  expect_golden("version-1.1.tape");
 }
 
 } // namespace

@@ -111,15 +111,15 @@ struct InternEntry {
 static_assert(sizeof(InternEntry) == 16);
 
 // The tables lie in memory of the program's own; how many there may be limits the nodes.
-inline constexpr unsigned kTableCount = 6;
-inline constexpr unsigned kFirstTableBits = 14; // tables of 2^14, 2^16, ... 2^24 entries
-constexpr unsigned table_bits(unsigned table) { return kFirstTableBits + 2 * table; }
+inline constexpr unsigned kTableCount = 11;
+inline constexpr unsigned kFirstTableBits = 14; // tables of 2^14, 2^15, ... 2^24 entries
+constexpr unsigned table_bits(unsigned table) { return kFirstTableBits + table; }
 constexpr std::uint64_t table_offset(unsigned table) {
   std::uint64_t offset = 0;
   for (unsigned i = 0; i < table; ++i) offset += sizeof(InternEntry) << table_bits(i);
   return offset;
 }
-// A table is never more than half full, so the largest one decides how many nodes there can be.
+// The largest table is never more than half full, so it decides how many nodes there can be.
 constexpr std::uint32_t node_capacity(unsigned table_count) {
   return std::uint32_t{1} << (table_bits(table_count - 1) - 1);
 }

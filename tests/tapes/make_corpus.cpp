@@ -11,6 +11,7 @@
 #include "tape/payload_fuzz_input.h"
 #include "tape/random_events.h"
 #include "tape/sample_tape.h"
+#include "tape/symbols_codec.h"
 
 namespace {
 
@@ -87,5 +88,9 @@ int main(int count, char** arguments) {
   save_payload(payload + "threads", BlockType::Threads, [&](Bytes& out) { put_threads(sample.threads, out); });
   save_payload(payload + "samples", BlockType::Samples, [&](Bytes& out) { put_samples(sample.samples, out); });
   save_payload(payload + "summary", BlockType::Summary, [&](Bytes& out) { put_summary(sample.summary, out); });
+  save_payload(payload + "symbols", BlockType::Symbols, [&](Bytes& out) {
+    const Bytes encoded = encode_symbols(sample.symbols).front();
+    out.insert(out.end(), encoded.begin(), encoded.end());
+  });
   return 0;
 }

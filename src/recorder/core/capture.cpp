@@ -236,30 +236,6 @@ std::uint32_t add_frames(ThreadState& thread, std::size_t first, std::size_t fre
   return inward.id;
 }
 
-// How many of the fresh frames, counted from the join inward, the last capture that came here had too. 0 when that was long ago:
-// then most captures find their paths, and the cache had better stay as it is.
-std::size_t note_stray(ThreadState& thread, std::size_t fresh, std::uint64_t join_slot) noexcept {
-  Stray& stray = thread.stray;
-  const std::uint64_t position = thread.slot->reserved.load(std::memory_order_relaxed);
-  stray.run = position - stray.position <= kDense ? stray.run + 1 : 0;
-  const bool dense = stray.run >= kLongRun;
-  stray.position = position;
-  std::size_t common = 0, k = 0;
-  if (dense) {
-    while (k < stray.frames && stray.slots[k] >= join_slot) ++k;
-    while (common < fresh && k < stray.frames && stray.slots[k] == thread.fresh[fresh - 1 - common].slot &&
-           stray.pcs[k] == thread.fresh[fresh - 1 - common].pc) {
-      ++common, ++k;
-    }
-  }
-  stray.frames = fresh;
-  for (std::size_t i = 0; i < fresh; ++i) {
-    stray.slots[i] = thread.fresh[fresh - 1 - i].slot;
-    stray.pcs[i] = thread.fresh[fresh - 1 - i].pc;
-  }
-  return common;
-}
-
 // The number of the stack that the fresh frames make inside the cache's frame `join`. The cache stays as it is; the way is
 // remembered, if it is short enough.
 std::uint32_t add_path(ThreadState& thread, std::size_t fresh, std::size_t join, const Frame& site,
@@ -298,7 +274,7 @@ std::uint32_t add_path(ThreadState& thread, std::size_t fresh, std::size_t join,
   }
   if (!fits) return inward.id;
   path.words = static_cast<std::uint8_t>(words);
-  for (; words < kMostWords; ++words) {
+  for (; words != 0 && words < kMostWords; ++words) {
     path.offsets[words] = 0;
     path.values[words] = site.pc;
   }
@@ -341,15 +317,16 @@ std::uint32_t capture_changed(ThreadState& thread, std::uint64_t pc, std::uint64
         const std::size_t changed =
             own ? find_change(cache, known - 1) : find_change_carefully(cache, known - 1, memory, range);
         if (changed == 0) [[likely]] {
-          if (own && fresh <= kMostWords && known + fresh <= g_recorder.max_depth) {
-            std::size_t common = note_stray(thread, fresh, cache.returns.addresses[known - 1]);
+          if (own && known + fresh <= g_recorder.max_depth) {
+            const bool comes_again =
+                thread.habit.repeats(thread.slot->reserved.load(std::memory_order_relaxed)) && fresh <= kMostWords;
             // As long as the cache fits into one round of comparing, more frames in it cost nothing.
-            if (known == cache.count && known < cache.returns.kRound && fresh > 1) common = fresh - 1;
-            if (common != 0) {
+            const bool free = known == cache.count && known < cache.returns.kRound;
+            if ((free || !comes_again) && fresh > 1) {
               cache.count = static_cast<std::uint32_t>(known);
-              add_frames(thread, fresh - common, fresh, 0, range);
-              known += common;
-              fresh -= common;
+              add_frames(thread, 1, fresh, 0, range);
+              known = cache.count;
+              fresh = 1;
             }
             return add_path(thread, fresh, known - 1, {pc, slot, rbp}, generation);
           }

@@ -1,5 +1,6 @@
 #include "recorder/core/events.h"
 
+#include <signal.h>
 #include <sys/syscall.h>
 
 #include "recorder/core/machine.h"
@@ -34,14 +35,14 @@ ThreadState* prepare(std::uint32_t index, const Frame& site) noexcept {
   const wire::Config& config = g_recorder.header->config;
   std::uint8_t* ring = g_recorder.memory + config.rings + index * config.ring_stride;
   auto* thread = reinterpret_cast<ThreadState*>(ring + config.ring_stride - wire::kScratchBytes);
-  thread->slot = slot_at(index);
   thread->ring = reinterpret_cast<wire::Record*>(ring);
   thread->ring_mask = config.ring_records - 1;
   thread->ring_shift = static_cast<unsigned>(__builtin_ctz(config.ring_records));
   thread->limit = 0;
   thread->slow_captures = 0;
   thread->cache.start(); // the former thread's stack is gone
-  thread->known.start();
+  if (thread->slot != nullptr) thread->known.start();
+  thread->slot = slot_at(index);
   // A filter may forbid even this; then the collector does without the number.
   thread->tid = in_sandbox() ? 0 : static_cast<std::uint32_t>(system_call(SYS_gettid));
   // A thread's control block sits at the top of its stack; the first thread's stack is the process's.
@@ -52,6 +53,25 @@ ThreadState* prepare(std::uint32_t index, const Frame& site) noexcept {
   return thread;
 }
 
+// Keeps signal handlers out while it lives: one that allocates while its thread is taking a slot would lose its events. Where
+// system calls may be forbidden it does nothing.
+class SignalsHeld {
+public:
+  SignalsHeld() noexcept : held_(!in_sandbox()) {
+    const std::uint64_t all = ~std::uint64_t{0};
+    if (held_) held_ = system_call(SYS_rt_sigprocmask, SIG_SETMASK, as_long(&all), as_long(&before_), sizeof all) == 0;
+  }
+  ~SignalsHeld() noexcept {
+    if (held_) (void)system_call(SYS_rt_sigprocmask, SIG_SETMASK, as_long(&before_), 0, sizeof before_);
+  }
+  SignalsHeld(const SignalsHeld&) = delete;
+  SignalsHeld& operator=(const SignalsHeld&) = delete;
+
+private:
+  bool held_;
+  std::uint64_t before_ = 0;
+};
+
 // Takes a free slot for the calling thread. Null when there is none, or when this very thread is in the middle of it.
 ThreadState* arrive(const Frame& site) noexcept {
   if (t_arrival == Arrival::Arranging) return nullptr; // our own doing, not the program's
@@ -59,6 +79,7 @@ ThreadState* arrive(const Frame& site) noexcept {
     count_loss(wire::Loss::BeforeStart);
     return nullptr;
   }
+  const SignalsHeld held;
   t_arrival = Arrival::Claiming;
   ThreadState* thread = nullptr;
   const std::uint32_t slots = g_recorder.header->usable_slots.load(std::memory_order_relaxed);

@@ -9,6 +9,8 @@ namespace heaptape::recorder {
 
 namespace {
 
+constexpr std::uint64_t kFullFrom = 5, kFullTo = 8; // a table is full when five places of eight are taken
+
 constexpr std::uint64_t kPcBits = 48;
 constexpr std::uint64_t kPcMask = (std::uint64_t{1} << kPcBits) - 1;
 
@@ -38,7 +40,7 @@ std::uint32_t place(wire::InternEntry* entries, std::uint64_t mask, std::uint32_
 // Room for the tables, all zero.
 std::uint8_t* map_tables(std::uint32_t count) noexcept {
   constexpr std::uint64_t kLargePage = std::uint64_t{2} << 20;
-  constexpr unsigned kFirstLarge = 2; // smaller tables would waste most of a large page
+  constexpr unsigned kFirstLarge = 4; // smaller tables would waste most of a large page
   const std::uint64_t bytes = wire::table_offset(count) + kLargePage;
   const long memory = system_call(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -91,7 +93,7 @@ std::uint32_t InternTable::insert(std::uint32_t parent, std::uint64_t pc, std::u
   node.pc_hash.store(pc | (hash >> 32) << kPcBits, std::memory_order_release);
 
   View view = current();
-  if (id * 2 > view.mask) {
+  if (id * kFullTo > view.mask * kFullFrom) {
     grow();
     view = current();
     // While another thread is still growing the table, leave it its free places: a search must end at one.
@@ -104,7 +106,7 @@ void InternTable::grow() noexcept {
   if (header_->growing.exchange(1, std::memory_order_acq_rel) != 0) return;
   const std::uint32_t table = header_->current_table.load(std::memory_order_relaxed);
   const std::uint64_t count = header_->node_count.load(std::memory_order_relaxed);
-  if (table + 1 < header_->config.table_count && count * 2 > std::uint64_t{1} << wire::table_bits(table)) {
+  if (table + 1 < header_->config.table_count && count * kFullTo > kFullFrom << wire::table_bits(table)) {
     auto* entries = reinterpret_cast<wire::InternEntry*>(tables_ + wire::table_offset(table + 1));
     const std::uint64_t mask = (std::uint64_t{1} << wire::table_bits(table + 1)) - 1;
     for (std::uint64_t id = 1; id < count && id < header_->config.node_capacity; ++id) {

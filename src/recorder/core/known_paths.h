@@ -38,6 +38,34 @@ struct PathHead {
   std::uint32_t far;
 };
 
+// Whether a thread's paths come again often enough to be worth remembering. If not, it is cheaper to keep the cache at the
+// last stack. Tried anew from time to time, ever more rarely. All zero means new.
+class Habit {
+public:
+  // To be asked at each capture whose path was not known; `position` counts the thread's events.
+  bool repeats(std::uint64_t position) noexcept {
+    if (position < pause_until_) return false;
+    if (misses_ == 0) started_ = position;
+    if (++misses_ < kTrial) return true;
+    misses_ = 0;
+    const bool good = position - started_ > 4 * kTrial; // at most every fourth one was new
+    if (good) {
+      pause_ = 0;
+    } else {
+      pause_ = pause_ == 0 ? kFirstPause : pause_ < kLongestPause ? 2 * pause_ : pause_;
+      pause_until_ = position + pause_;
+    }
+    return good;
+  }
+
+private:
+  static constexpr std::uint64_t kTrial = 256, kFirstPause = 4096, kLongestPause = std::uint64_t{1} << 20;
+  std::uint64_t misses_;      // in this trial
+  std::uint64_t started_;     // where it began
+  std::uint64_t pause_until_; // no trial before this
+  std::uint64_t pause_;       // the last one's length
+};
+
 class KnownPaths {
 public:
   // For a new thread: nothing is known of its stack, so nothing of it may be read.

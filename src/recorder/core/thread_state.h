@@ -78,16 +78,6 @@ struct NewFrame {
   Rule rule;
 };
 
-// The last capture whose path was not known: its frames inside the join, outermost first.
-struct Stray {
-  std::uint64_t position; // in the ring
-  std::size_t run;
-  std::size_t frames;
-  std::uint64_t slots[kMostWords];
-  std::uint64_t pcs[kMostWords];
-};
-inline constexpr std::uint64_t kLongRun = 8, kDense = 2; // strays this many events apart or less come too often
-
 struct alignas(64) ThreadState {
   wire::ThreadSlot* slot;
   wire::Record* ring;
@@ -101,7 +91,7 @@ struct alignas(64) ThreadState {
   std::uint32_t tid;
   std::uint32_t last_join;
   KnownPaths known;
-  Stray stray;
+  Habit habit;
   StackCache cache;
   NewFrame fresh[kMostFrames + 1];
   std::uint64_t slow_pcs[2][kMostFrames]; // of slow captures, by how many of them are under way

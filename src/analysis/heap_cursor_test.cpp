@@ -1,0 +1,91 @@
+#include "analysis/heap_cursor.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/naive_answers_for_test.h"
+#include "analysis/story_for_test.h"
+#include "analysis/tape_for_test.h"
+
+namespace heaptape {
+namespace {
+
+using test::SmallTape;
+using test::Story;
+
+TEST(HeapCursor, GoesEventByEventFromWhereItStands) {
+  const SmallTape file(Story().make(0x1000, 10).make(0x2000, 20).end(0x1000).events(), 5, 2);
+  const TapeReader tape = file.open();
+  const Index index = build_index(tape);
+  HeapCursor cursor(tape, index);
+  EXPECT_EQ(cursor.event(), 0u);
+  cursor.seek_event(1);
+  EXPECT_EQ(cursor.totals().live_bytes, 10u);
+  ASSERT_NE(cursor.step(), nullptr);
+  EXPECT_EQ(cursor.totals().live_bytes, 30u);
+  EXPECT_EQ(cursor.step()->kind, EventKind::Free);
+  EXPECT_EQ(cursor.totals().live_bytes, 20u);
+  EXPECT_EQ(cursor.step(), nullptr);
+  cursor.seek_event(0);
+  EXPECT_EQ(cursor.totals(), HeapTotals{});
+  cursor.seek_event(1'000'000);
+  EXPECT_EQ(cursor.event(), 3u);
+}
+
+TEST(HeapCursor, FindsTheBlockAroundAnAddress) {
+  const SmallTape file(Story().make(0x1000, 0x100).make(0x1200, 0).make(0x1300, 1).events(), 5, 10);
+  const TapeReader tape = file.open();
+  const Index index = build_index(tape);
+  HeapCursor cursor(tape, index);
+  cursor.seek_event(3);
+  EXPECT_EQ(cursor.find_around(0xfff), std::nullopt);
+  EXPECT_EQ(cursor.find_around(0x1000)->event, 1u);
+  EXPECT_EQ(cursor.find_around(0x10ff)->event, 1u);
+  EXPECT_EQ(cursor.find_around(0x1100), std::nullopt);
+  EXPECT_EQ(cursor.find_around(0x1200)->event, 2u); // even an empty block has its address for itself
+  EXPECT_EQ(cursor.find_around(0x1201), std::nullopt);
+  EXPECT_EQ(cursor.find_around(~std::uint64_t{0}), std::nullopt);
+  cursor.seek_event(1);
+  EXPECT_EQ(cursor.find_around(0x1300), std::nullopt); // not yet
+}
+
+TEST(HeapCursor, ADamagedKeyframeOnlyMakesTheWayLonger) {
+  const auto events = test::wild_events(9, 2000);
+  const SmallTape file(events, 30, 64);
+  ASSERT_TRUE(append_index(file.path(), {.events_apart = 300, .sizes_apart = 0}).ok());
+  std::vector<std::byte> bytes = file.bytes();
+  {
+    const TapeReader tape = file.open();
+    const FoundIndex found = load_index(tape);
+    ASSERT_GT(found.index.keyframes.size(), 4u);
+    for (std::size_t i = 2; i < found.index.keyframes.size(); ++i)
+      bytes[found.index.keyframes[i].parts.at(0) + 40] ^= std::byte{1};
+  }
+  file.write(bytes);
+  const TapeReader tape = file.open();
+  const FoundIndex found = load_index(tape);
+  ASSERT_EQ(found.state, IndexState::Good); // the answers are whole
+  HeapCursor cursor(tape, found.index);
+  const test::NaiveAnswers naive(events);
+  for (const std::uint64_t event : {1999u, 640u, 1500u, 10u}) {
+    cursor.seek_event(event);
+    EXPECT_EQ(cursor.totals().live_bytes, naive.live_bytes_after(event)) << event;
+    EXPECT_EQ(cursor.totals().live_blocks, naive.live_blocks_after(event)) << event;
+  }
+}
+
+TEST(HeapCursor, SeekingToATimeStandsAfterAllEventsOfThatTime) {
+  std::vector<Event> events = Story().make(0x1000, 1).make(0x2000, 2).make(0x3000, 4).events();
+  events[1].time_us = events[2].time_us = 10;
+  const SmallTape file(events, 5, 2);
+  const TapeReader tape = file.open();
+  const Index index = build_index(tape);
+  HeapCursor cursor(tape, index);
+  cursor.seek_time(9);
+  EXPECT_EQ(cursor.event(), 0u);
+  cursor.seek_time(10);
+  EXPECT_EQ(cursor.event(), 3u);
+  EXPECT_EQ(cursor.totals().live_bytes, 7u);
+}
+
+} // namespace
+} // namespace heaptape

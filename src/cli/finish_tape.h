@@ -1,0 +1,14 @@
+// The end of a recording: names and index go onto the tape.
+#pragma once
+
+#include <functional>
+
+#include "collector/collector.h"
+#include "collector/collector_options.h"
+
+namespace heaptape::cli {
+
+// For CollectorOptions::finish; empty when the options want nothing.
+std::function<void(CollectorResult&)> tape_finisher(const CollectorOptions& options);
+
+} // namespace heaptape::cli
