@@ -1,8 +1,5 @@
 #include "cli/report_options.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 
 #include <array>
@@ -16,27 +13,13 @@
 #include "cli/choose_tape.h"
 #include "cli/console.h"
 #include "cli/damage_text.h"
+#include "cli/progress.h"
 #include "cli/terminal.h"
 #include "collector/decimal_text.h"
 #include "report/default_suppressions.h"
 
 namespace heaptape::cli {
 namespace {
-
-// One line on standard error that is rewritten, only on a terminal and only when there is something to wait for.
-Progress progress_line(const std::string& tape) {
-  if (::isatty(STDERR_FILENO) != 1) return {};
-  constexpr std::uint64_t kWorthWaiting = 5'000'000; // events
-  return [tape, shown = std::uint64_t{101}](std::uint64_t done, std::uint64_t all) mutable {
-    if (all < kWorthWaiting) return;
-    const std::uint64_t percent = done * 100 / all;
-    if (percent == shown) return;
-    shown = percent;
-    const std::string line =
-        done == all ? "\r\x1b[K" : fmt::format("\rheaptape: reading {} once: {} %\x1b[K", tape, percent);
-    (void)!::write(STDERR_FILENO, line.data(), line.size());
-  };
-}
 
 Result<std::string> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -130,7 +113,9 @@ Result<TapeView> ReportOptions::open(std::string& tape) const {
   const Result<NameForm> form = names();
   if (!form) return form.error();
   if (const Result<> chosen = choose_tape(tape); !chosen) return chosen.error();
-  Result<TapeView> view = TapeView::open(tape, {.names = form.value(), .index_progress = progress_line(tape)});
+  ProgressLine indexing("indexing");
+  const Progress progress = [&](std::uint64_t done, std::uint64_t all) { indexing.show(done, all); };
+  Result<TapeView> view = TapeView::open(tape, {.names = form.value(), .index_progress = progress});
   if (view) say_what_is_wrong(view.value());
   return view;
 }

@@ -8,19 +8,15 @@
 
 #include "analysis/heap_cursor.h"
 #include "analysis/log_buckets.h"
+#include "analysis/moments.h"
 
 namespace heaptape {
 namespace {
 
-// Adds up blocks by stack, thread and, if wanted, size.
+// Adds up blocks by stack, thread and size.
 class BlockSums {
 public:
-  explicit BlockSums(Sizes sizes) : sizes_(sizes) {}
-
-  void add(Owner owner, std::uint64_t size) {
-    const std::size_t bucket = sizes_ == Sizes::Apart ? log_bucket(size) : 0;
-    sums_[{owner.stack, owner.thread, bucket}] += Cost::of(size);
-  }
+  void add(Owner owner, std::uint64_t size) { sums_[{owner.stack, owner.thread, log_bucket(size)}] += Cost::of(size); }
   std::vector<StackCost> list() const {
     std::vector<StackCost> all;
     all.reserve(sums_.size());
@@ -32,7 +28,6 @@ public:
   }
 
 private:
-  Sizes sizes_;
   std::map<std::tuple<StackId, ThreadId, std::size_t>, Cost> sums_;
 };
 
@@ -40,9 +35,8 @@ bool makes_block(const Event& event) {
   return event.address != 0 && (is_allocation(event.kind) || is_reallocation(event.kind));
 }
 
-std::vector<StackCost> live_after(const TapeView& view, std::uint64_t event, Sizes sizes,
-                                  std::uint64_t made_after = 0) {
-  BlockSums sums(sizes);
+std::vector<StackCost> live_after(const TapeView& view, std::uint64_t event, std::uint64_t made_after = 0) {
+  BlockSums sums;
   HeapCursor heap(view.tape(), view.index());
   heap.seek_event(event);
   heap.state().blocks().for_each([&](const Block& block) {
@@ -51,8 +45,8 @@ std::vector<StackCost> live_after(const TapeView& view, std::uint64_t event, Siz
   return sums.list();
 }
 
-std::vector<StackCost> made_between(const TapeView& view, std::uint64_t after, std::uint64_t until, Sizes sizes) {
-  BlockSums sums(sizes);
+std::vector<StackCost> made_between(const TapeView& view, std::uint64_t after, std::uint64_t until) {
+  BlockSums sums;
   EventCursor cursor = view.tape().events(after + 1);
   while (const Event* event = cursor.next()) {
     if (event->number > until) break;
@@ -68,7 +62,7 @@ std::vector<StackCost> temporary_with_sizes(const TapeView& view) {
     std::uint64_t size = 0;
     StackId stack{};
   };
-  BlockSums sums(Sizes::Apart);
+  BlockSums sums;
   std::unordered_map<ThreadId, Made> last;
   EventCursor cursor = view.tape().events();
   while (const Event* event = cursor.next()) {
@@ -99,9 +93,9 @@ std::vector<StackCost> costs_of(const TapeView& view, CostKind kind, Sizes sizes
   constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
   if (sizes == Sizes::Apart) {
     switch (kind) {
-    case CostKind::Leaks: return live_after(view, kEnd, sizes);
-    case CostKind::Peak: return live_after(view, view.answers().totals.peak_event, sizes);
-    case CostKind::Allocations: return made_between(view, 0, kEnd, sizes);
+    case CostKind::Leaks: return live_after(view, kEnd);
+    case CostKind::Peak: return live_after(view, view.answers().totals.peak_event);
+    case CostKind::Allocations: return made_between(view, 0, kEnd);
     case CostKind::Temporary: return temporary_with_sizes(view);
     }
   }
@@ -117,13 +111,27 @@ std::vector<StackCost> costs_of(const TapeView& view, CostKind kind, Sizes sizes
 }
 
 std::vector<StackCost> live_costs(const TapeView& view, const Moment& moment, Sizes sizes) {
-  return live_after(view, moment.event, sizes);
+  if (sizes == Sizes::Apart) return live_after(view, moment.event);
+  HeapCursor heap(view.tape(), view.index());
+  heap.seek_event(moment.event);
+  std::vector<StackCost> costs;
+  for (const OwnerCost& row : live_by_owner(heap.state()))
+    costs.push_back({row.owner.stack, row.owner.thread, row.cost});
+  return costs;
 }
 
 std::vector<StackCost> window_costs(const TapeView& view, const Moment& from, const Moment& to, WindowPart part,
                                     Sizes sizes) {
-  if (part == WindowPart::All) return made_between(view, from.event, to.event, sizes);
-  return live_after(view, to.event, sizes, from.event);
+  if (sizes == Sizes::Together) {
+    std::vector<StackCost> costs;
+    for (const WindowFigures& row : window_figures(view.tape(), view.index(), {from.event, to.event})) {
+      const Cost cost = part == WindowPart::All ? row.allocated : row.live;
+      if (cost != Cost{}) costs.push_back({row.owner.stack, row.owner.thread, cost});
+    }
+    return costs;
+  }
+  if (part == WindowPart::All) return made_between(view, from.event, to.event);
+  return live_after(view, to.event, from.event);
 }
 
 std::vector<StackCost> growth_costs(const TapeView& view) {

@@ -76,9 +76,9 @@ public:
       return std::any_of(frames_.begin(), frames_.end(), [&](FrameId frame) { return lsan(entry.pattern, frame); });
     }
     std::span<const SuppressionLine> lines(entry.lines);
-    if (follow(lines, 0)) return true;
+    if (follow(lines)) return true;
     // The allocator itself is not among our frames.
-    return !lines.empty() && names_an_allocator(lines[0]) && follow(lines.subspan(1), 0);
+    return !lines.empty() && names_an_allocator(lines[0]) && follow(lines.subspan(1));
   }
 
 private:
@@ -107,18 +107,22 @@ private:
     }
     return true;
   }
-  bool follow(std::span<const SuppressionLine> lines, std::size_t frame) const {
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      if (lines[i].of == SuppressionLine::Of::Any) {
-        const auto rest = lines.subspan(i + 1);
-        if (rest.empty()) return true;
-        for (; frame < frames_.size(); ++frame) {
-          if (follow(rest, frame)) return true;
-        }
+  // Whether the lines match the innermost frames. As in is_like(), only the last "..." need be tried again.
+  bool follow(std::span<const SuppressionLine> lines) const {
+    std::size_t at = 0, frame = 0, any = lines.size(), retry = 0;
+    while (at < lines.size()) {
+      if (lines[at].of == SuppressionLine::Of::Any) {
+        any = at++;
+        retry = frame;
+      } else if (frame < frames_.size() && one(lines[at], frames_[frame])) {
+        ++at;
+        ++frame;
+      } else if (any != lines.size() && retry < frames_.size()) {
+        at = any + 1;
+        frame = ++retry;
+      } else {
         return false;
       }
-      if (frame >= frames_.size() || !one(lines[i], frames_[frame])) return false;
-      ++frame;
     }
     return true;
   }

@@ -57,6 +57,15 @@ TEST(Suppressions, ValgrindsEntryFollowsTheStackFromTheInnermostFrame) {
   EXPECT_EQ(left(program, stack, "{\n  known\n  Memcheck:Leak\n  fun:inner\n  ...\n  fun:nobody\n}\n"), 100u);
 }
 
+TEST(Suppressions, ManyEllipsesOnADeepStackTakeNoTime) {
+  Stacks program;
+  const StackId stack = program.stack(std::vector<std::string>(500, "again"));
+  std::string text = "{\n deep\n Memcheck:Leak\n";
+  for (int i = 0; i < 50; ++i) text += " ...\n fun:again\n";
+  EXPECT_EQ(left(program, stack, text + " ...\n fun:nobody\n}\n"), 100u);
+  EXPECT_EQ(left(program, stack, text + "}\n"), 0u);
+}
+
 TEST(Suppressions, ValgrindsFrameOfTheAllocatorIsPassedOver) {
   Stacks program;
   const StackId stack = program.stack({"main", "inner"});

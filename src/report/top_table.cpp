@@ -91,9 +91,11 @@ std::string top_text(const TapeView& view, const TopTable& table, const TopOptio
     return options.sort == sort ? style.bold(text) : text;
   };
   const char* const noun = options.by == TopBy::Function ? "function" : "stack";
+  const bool roomy = style.width == 0 || style.width >= 7 + 4 * kCell + 2 + 30;
   std::string out = padded_right("share", 7) + title(TopSort::Peak, "peak") + title(TopSort::Live, "live") +
-                    title(TopSort::Allocated, "allocated") + title(TopSort::Temporary, "temporary") + "  " + noun +
-                    (options.measure == Measure::Blocks ? "   (figures are blocks)" : "") + "\n";
+                    title(TopSort::Allocated, "allocated") + title(TopSort::Temporary, "temporary") +
+                    (roomy ? std::string("  ") + noun : "") +
+                    (roomy && options.measure == Measure::Blocks ? "   (figures are blocks)" : "") + "\n";
   const std::uint64_t whole = weight(table.total, options);
   const auto line = [&](const TopRow& row, const std::string& name, bool heavy) {
     std::string text = padded_right(percent_text(weight(row, options), whole), 7);
@@ -101,9 +103,8 @@ std::string top_text(const TapeView& view, const TopTable& table, const TopOptio
       text += padded_right(cell(*cost, options.measure), kCell);
     }
     text += "  ";
-    const std::size_t left = style.width == 0
-                                 ? columns_of(name)
-                                 : std::max<std::size_t>(style.width, columns_of(text) + 12) - columns_of(text);
+    const std::size_t taken = columns_of(text);
+    const std::size_t left = style.width == 0 ? columns_of(name) : style.width > taken ? style.width - taken : 0;
     const std::string shown = shortened(name, left);
     out += text + (heavy ? style.bold(shown) : shown) + "\n";
   };

@@ -118,10 +118,12 @@ private:
     std::string label = node_label(names_, threads_, node, options_.tree.direction);
     std::string location = node_location(names_, node);
     if (options_.style.width != 0) {
-      const std::size_t taken =
-          columns_of(guides) + columns_of(front) + (location.empty() ? 0 : columns_of(location) + 3);
-      const std::size_t left = options_.style.width > taken ? options_.style.width - taken : 0;
-      label = shortened(label, std::max(left, kNarrowestName));
+      const std::size_t taken = columns_of(guides) + columns_of(front);
+      const std::size_t room = options_.style.width > taken ? options_.style.width - taken : 0;
+      // A name says more than its place.
+      if (columns_of(location) + 3 + kNarrowestName > room && columns_of(label) + columns_of(location) + 3 > room)
+        location.clear();
+      label = shortened(label, room - std::min(room, location.empty() ? 0 : columns_of(location) + 3));
     }
     out_ += guides + front + (heavy ? options_.style.bold(label) : label);
     if (!location.empty()) out_ += options_.style.dim(" [" + location + "]");

@@ -172,6 +172,11 @@ bool write_counts(const char* path) {
 
 } // namespace
 
+#ifdef SUPPRESS_NEW
+// As programs have it that are built for LeakSanitizer now and then.
+extern "C" const char* __lsan_default_suppressions() { return "leak:^site_new$\n"; }
+#endif
+
 int main(int argc, char** argv) {
   if (argc != 4) return 2;
   const auto threads = static_cast<unsigned>(std::atoi(argv[2]));
