@@ -39,7 +39,7 @@ struct ImportOptions {
 std::string default_output(const std::string& file) {
   std::string name = file.substr(file.rfind('/') + 1);
   for (const std::string_view suffix : {".zst", ".gz"}) {
-    if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
+    if (name.ends_with(suffix)) name.erase(name.size() - suffix.size());
   }
   return name + ".tape";
 }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "analysis/heap_model.h"
+#include "analysis/index.h"
 #include "analysis/replay_check.h"
 #include "cli/choose_tape.h"
 #include "cli/command_line.h"
@@ -83,6 +84,20 @@ void check_summary(Verdict& verdict, const Summary& summary, const HeapTotals& t
   }
 }
 
+// Reports open the index instead of the events, so it must be whole too.
+void check_index(Verdict& verdict, const TapeReader& tape) {
+  const FoundIndex found = load_index(tape);
+  std::size_t lost = 0;
+  for (const Keyframe& keyframe : found.index.keyframes) {
+    for (const std::uint64_t part : keyframe.parts) lost += tape.read_index_part(part) ? 0 : 1;
+  }
+  if (found.state == IndexState::Damaged || lost != 0) {
+    verdict.add(0, "the index is damaged; 'heaptape index --force' makes a new one");
+  } else if (found.state == IndexState::Stale) {
+    verdict.add(0, "the index tells of other events; 'heaptape index --force' makes a new one");
+  }
+}
+
 Verdict check(const TapeReader& tape) {
   Verdict verdict;
   ReplayCheck replay;
@@ -108,6 +123,7 @@ Verdict check(const TapeReader& tape) {
   if (verdict.finished && tape.damage().empty() && cursor.damage().empty()) {
     check_summary(verdict, *tape.summary(), heap.totals());
   }
+  check_index(verdict, tape);
   verdict.events = replay.events();
   verdict.unknown_releases = replay.unknown_releases();
   return verdict;

@@ -46,13 +46,6 @@ void put_wrapped(std::string& out, const TextStyle& style, const std::string& la
   out += '\n';
 }
 
-// "12.3 MB" without its unit when that is the same as the whole's.
-std::string part_of(std::uint64_t bytes, std::uint64_t whole) {
-  const std::string text = bytes_text(bytes), all = bytes_text(whole);
-  const std::size_t unit = text.rfind(' ');
-  return all.ends_with(text.substr(unit)) ? text.substr(0, unit) : text;
-}
-
 std::string memory_text(const Overview& overview, const Answers& answers) {
   const MemoryAtPeak& memory = *overview.memory;
   const std::uint64_t rss = memory.rss_bytes, anonymous = std::min(memory.anonymous_bytes, rss);
@@ -60,13 +53,13 @@ std::string memory_text(const Overview& overview, const Answers& answers) {
   std::string text = bytes_text(rss) + (at_peak ? " at peak" : " at " + duration_text(memory.time_us));
   const std::uint64_t tape = memory.heap_bytes + memory.mapped_bytes;
   if (tape > anonymous) {
-    return text + " = " + part_of(anonymous, rss) + " anonymous + " + part_of(rss - anonymous, rss) +
+    return text + " = " + bytes_text(anonymous) + " anonymous + " + bytes_text(rss - anonymous) +
            " files; the live heap was " + bytes_text(tape) + ", so not all of it was touched";
   }
-  text += " = " + part_of(memory.heap_bytes, rss) + " live heap";
-  if (memory.mapped_bytes != 0) text += " + " + part_of(memory.mapped_bytes, rss) + " own mappings";
-  return text + " + " + part_of(anonymous - tape, rss) + " free in arenas, stacks, data + " +
-         part_of(rss - anonymous, rss) + " files";
+  text += " = " + bytes_text(memory.heap_bytes) + " live heap";
+  if (memory.mapped_bytes != 0) text += " + " + bytes_text(memory.mapped_bytes) + " own mappings";
+  return text + " + " + bytes_text(anonymous - tape) + " free in arenas, stacks, data + " +
+         bytes_text(rss - anonymous) + " files";
 }
 
 std::string seen_text(const TapeView& view, const Overview& overview) {

@@ -15,7 +15,8 @@ constexpr std::size_t kSteps = 8; // per row
 class Picture {
 public:
   Picture(const Answers& answers, const std::vector<Mark>& marks, const TimelinePicture& size, const TextStyle& style)
-      : answers_(answers), marks_(marks), style_(style), height_(std::max<std::size_t>(size.height, 2)) {
+      : answers_(answers), marks_(marks), style_(style), height_(std::max<std::size_t>(size.height, 2)),
+        whole_width_(size.width) {
     // A run without a sample has no second line.
     const std::uint64_t rss = largest_rss();
     top_ = std::max<std::uint64_t>(std::max(answers.totals.peak_bytes, rss), 1);
@@ -50,7 +51,8 @@ private:
     std::string text =
         std::string(style_.utf8 ? "█" : "#") + " live heap, peak " + peak + (style_.utf8 ? " (▲)" : " (^)");
     if (const std::uint64_t rss = largest_rss(); rss != 0) {
-      text += std::string(style_.utf8 ? "   ─" : "   -") + " resident memory, at most " + bytes_text(rss);
+      const std::string second = std::string(style_.utf8 ? "─" : "-") + " resident memory, at most " + bytes_text(rss);
+      text += (columns_of(text) + 3 + columns_of(second) > whole_width_ ? "\n" : "   ") + second;
     }
     return text + "\n";
   }
@@ -112,6 +114,7 @@ private:
   const std::vector<Mark>& marks_;
   const TextStyle& style_;
   std::size_t height_;
+  std::size_t whole_width_;
   std::uint64_t top_ = 1;
   std::size_t axis_ = 0; // columns of the labels
   std::vector<TimelineColumn> columns_;
