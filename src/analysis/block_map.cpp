@@ -65,61 +65,56 @@ std::size_t BlockMap::memory_bytes() const {
 
 // The first bucket with room from `bucket` on, and the place; those that had none count the block that goes by.
 BlockMap::Bucket* BlockMap::with_room(Shard& shard, Bucket* bucket, unsigned counter, unsigned& place) {
-  unsigned empty = matches(*bucket, 0);
-  while (empty == 0) {
-    if (bucket->passed[counter] != 0xff) ++bucket->passed[counter];
+  while ((place = empty_place(*bucket)) == kNone) {
+    if ((bucket->tags >> counter & 0xff) != 0xff) bucket->tags += std::uint64_t{1} << counter;
     bucket = next(shard, bucket);
-    empty = matches(*bucket, 0);
   }
-  place = static_cast<unsigned>(std::countr_zero(empty));
   return bucket;
 }
 
-bool BlockMap::insert_afar(Shard& shard, Bucket* home, const Block& block) {
-  const unsigned counter = counter_of(hash_of(block.address));
-  for (Bucket* bucket = home; bucket->passed[counter] != 0;) {
+bool BlockMap::insert_afar(Shard& shard, Bucket* home, std::uint64_t hash, const Block& block) {
+  const unsigned counter = counter_of(hash);
+  for (Bucket* bucket = home; was_passed(*bucket, counter);) {
     bucket = next(shard, bucket);
     if (bucket == home) break;
-    if (matches(*bucket, block.address) != 0) return false;
+    if (find_in(*bucket, hash, block.address) != kNone) return false;
   }
   unsigned place = 0;
   Bucket* const bucket = with_room(shard, home, counter, place);
-  fill(*bucket, place, block);
+  fill(*bucket, place, hash, block);
   return true;
 }
 
-bool BlockMap::take_from_afar(Shard& shard, Bucket* home, std::uint64_t address, Block& block) {
-  const unsigned counter = counter_of(hash_of(address));
+bool BlockMap::take_from_afar(Shard& shard, Bucket* home, std::uint64_t hash, std::uint64_t address, Block& block) {
+  const unsigned counter = counter_of(hash);
   Bucket* bucket = home;
-  unsigned match = 0;
-  while (match == 0) {
-    if (bucket->passed[counter] == 0) return false;
+  unsigned place = kNone;
+  while (place == kNone) {
+    if (!was_passed(*bucket, counter)) return false;
     bucket = next(shard, bucket);
     if (bucket == home) return false;
-    match = matches(*bucket, address);
+    place = find_in(*bucket, hash, address);
   }
   for (Bucket* between = home; between != bucket; between = next(shard, between)) {
-    if (between->passed[counter] != 0xff) --between->passed[counter];
+    if ((between->tags >> counter & 0xff) != 0xff) between->tags -= std::uint64_t{1} << counter;
   }
-  take_place(shard, *bucket, static_cast<unsigned>(std::countr_zero(match)), address, block);
+  take_place(shard, *bucket, place, address, block);
   return true;
 }
 
 std::optional<Block> BlockMap::find(std::uint64_t address) const {
-  if (address == 0) return std::nullopt;
   if (address >> 48 == 0) {
     const std::uint64_t hash = hash_of(address);
     const Shard& shard = shards_[shard_of(hash)];
     Bucket* const start = shard.buckets + home(hash, shard.count);
     Bucket* bucket = start;
-    unsigned match = matches(*bucket, address);
-    while (match == 0) {
-      if (bucket->passed[counter_of(hash)] == 0) return std::nullopt;
+    unsigned place = find_in(*bucket, hash, address);
+    while (place == kNone) {
+      if (!was_passed(*bucket, counter_of(hash))) return std::nullopt;
       bucket = next(shard, bucket);
       if (bucket == start) return std::nullopt;
-      match = matches(*bucket, address);
+      place = find_in(*bucket, hash, address);
     }
-    const auto place = static_cast<unsigned>(std::countr_zero(match));
     if (!in_side(*bucket, place)) return block_at(*bucket, place);
   }
   const auto found = side_.find(address);
@@ -152,10 +147,11 @@ void BlockMap::resize(Shard& shard, std::uint32_t count) {
   for (std::uint32_t i = 0; i < old.count; ++i) {
     const Bucket& bucket = old.buckets[i];
     for (unsigned from = 0; from < kPlaces; ++from) {
-      if (bucket.a[from] == 0) continue;
+      if (is_empty(bucket, from)) continue;
       const std::uint64_t hash = hash_of(bucket.a[from] & kAddressMask);
       unsigned place = 0;
       Bucket* const to = with_room(shard, shard.buckets + home(hash, count), counter_of(hash), place);
+      to->tags |= tag_of(hash) << 8 * place;
       to->a[place] = bucket.a[from];
       to->b[place] = bucket.b[from];
       to->c[place] = bucket.c[from];

@@ -2,13 +2,15 @@
 // answer. 24 bytes per place and about 36 per block, also while it grows: the table is split into shards that grow one at a
 // time, each by a quarter. A shard that is four fifths empty shrinks. One thread at a time.
 //
-// A bucket is two cache lines with five places. A block that finds its home bucket full goes to the next one, and every bucket it
-// passed counts it (in one of eight counters, by bits of its hash), so that a search knows where to stop and a block can leave
+// A bucket is two cache lines with five places, and a word in front that says what is in them: a byte of each block's hash, so that
+// a few operations on that word find the place. A block that finds its home bucket full goes to the next one, and every bucket it
+// passed counts it (in one of three counters, by bits of its hash), so that a search knows where to stop and a block can leave
 // without moving others. A counter that reached 255 stays there.
 //
-//   word a   bits 0..47   address, 0 = empty     word b   bits 0..39   event      word c   bits 0..39   time
-//            bits 48..63  owner, bits 0..15               bits 40..63  size,               bits 40..49  size, bits 24..33
-//                                                                      bits 0..23         bits 50..61  owner, bits 16..27
+//   word tags   bytes 0..4  per place 0 = empty, else 0x80 + seven bits of the hash       bytes 5..7  counters
+//   word a      bits 0..47  address         word b   bits 0..39   event          word c   bits 0..39   time
+//               bits 48..63 owner,                   bits 40..63  size,                   bits 40..49  size, bits 24..33
+//                           bits 0..15                            bits 0..23              bits 50..61  owner, bits 16..27
 //
 // What does not fit (sizes from 16 GiB - 1, event numbers and times from 2^40, owners from 2^28, addresses beyond 48 bits) is kept in
 // a side map.
@@ -62,10 +64,10 @@ public:
     const std::uint64_t hash = hash_of(address);
     Shard& shard = shards_[shard_of(hash)];
     Bucket& bucket = shard.buckets[home(hash, shard.count)];
-    const unsigned match = matches(bucket, address);
-    if (match == 0) [[unlikely]]
-      return take_from_afar(shard, &bucket, address, block);
-    take_place(shard, bucket, static_cast<unsigned>(std::countr_zero(match)), address, block);
+    const unsigned place = find_in(bucket, hash, address);
+    if (place == kNone) [[unlikely]]
+      return take_from_afar(shard, &bucket, hash, address, block);
+    take_place(shard, bucket, place, address, block);
     return true;
   }
 
@@ -85,7 +87,7 @@ public:
       for (std::uint32_t i = 0; i < shard.count; ++i) {
         const Bucket& bucket = shard.buckets[i];
         for (unsigned place = 0; place < kPlaces; ++place) {
-          if (bucket.a[place] == 0 || in_side(bucket, place)) continue;
+          if (is_empty(bucket, place) || in_side(bucket, place)) continue;
           visit(block_at(bucket, place));
         }
       }
@@ -95,11 +97,12 @@ public:
 
 private:
   static constexpr unsigned kPlaces = 5;
+  static constexpr unsigned kNone = kPlaces; // no place
   struct alignas(128) Bucket {
+    std::uint64_t tags;
     std::uint64_t a[kPlaces];
     std::uint64_t b[kPlaces];
     std::uint64_t c[kPlaces];
-    std::uint8_t passed[8];
   };
   static_assert(sizeof(Bucket) == 128);
   struct Shard {
@@ -137,13 +140,29 @@ private:
   static Bucket* next(const Shard& shard, Bucket* bucket) {
     return bucket + 1 == shard.buckets + shard.count ? shard.buckets : bucket + 1;
   }
-  // Which counter a block uses: bits of the hash that say nothing about its home.
-  static unsigned counter_of(std::uint64_t hash) { return static_cast<unsigned>(hash >> 20) & 7; }
 
-  // Bit i: place i holds this address; with address 0: place i is empty.
-  static unsigned matches(const Bucket& bucket, std::uint64_t address) {
-    const auto is_at = [&](unsigned place) { return static_cast<unsigned>((bucket.a[place] ^ address) << 16 == 0); };
-    return is_at(0) | is_at(1) << 1 | is_at(2) << 2 | is_at(3) << 3 | is_at(4) << 4;
+  static constexpr std::uint64_t kOnes = 0x01'0101'0101, kTops = 0x80'8080'8080; // a bit for each place
+  // Of the hash, bits that say nothing about a block's home.
+  static std::uint64_t tag_of(std::uint64_t hash) { return 0x80 | (hash >> 12 & 0x7f); }
+  // Where in the word its counter begins.
+  static unsigned counter_of(std::uint64_t hash) { return 40 + 8 * static_cast<unsigned>((hash & 0xff) * 3 >> 8); }
+  static bool was_passed(const Bucket& bucket, unsigned counter) { return (bucket.tags >> counter & 0xff) != 0; }
+
+  static bool is_empty(const Bucket& bucket, unsigned place) { return (bucket.tags >> 8 * place & 0xff) == 0; }
+  static unsigned empty_place(const Bucket& bucket) {
+    const std::uint64_t empty = ~bucket.tags & kTops;
+    return empty != 0 ? static_cast<unsigned>(std::countr_zero(empty)) / 8 : kNone;
+  }
+  // The place that holds this address.
+  [[gnu::always_inline]] static unsigned find_in(const Bucket& bucket, std::uint64_t hash, std::uint64_t address) {
+    const std::uint64_t differ = bucket.tags ^ tag_of(hash) * kOnes;
+    // A bit for every byte that is 0, and maybe some behind it.
+    for (std::uint64_t alike = (differ - kOnes) & ~differ & kTops; alike != 0; alike &= alike - 1) {
+      const unsigned place = static_cast<unsigned>(std::countr_zero(alike)) / 8;
+      if ((bucket.a[place] ^ address) << 16 == 0) [[likely]]
+        return place;
+    }
+    return kNone;
   }
 
   static bool fits(const Block& block) {
@@ -160,7 +179,8 @@ private:
             static_cast<std::uint32_t>(bucket.a[place] >> 48 | bucket.c[place] >> 50 << 16)};
   }
   static bool in_side(const Bucket& bucket, unsigned place) { return size_at(bucket, place) == kSideSize; }
-  static void fill(Bucket& bucket, unsigned place, const Block& block) {
+  static void fill(Bucket& bucket, unsigned place, std::uint64_t hash, const Block& block) {
+    bucket.tags |= tag_of(hash) << 8 * place;
     bucket.a[place] = block.address | std::uint64_t{block.owner} << 48;
     bucket.b[place] = block.event | block.size << kNumberBits;
     bucket.c[place] = block.time_us | (block.size >> 24) << kNumberBits | std::uint64_t{block.owner >> 16} << 50;
@@ -170,13 +190,13 @@ private:
     const std::uint64_t hash = hash_of(block.address);
     Shard& shard = shards_[shard_of(hash)];
     Bucket& bucket = shard.buckets[home(hash, shard.count)];
-    if (matches(bucket, block.address) != 0) [[unlikely]]
+    if (find_in(bucket, hash, block.address) != kNone) [[unlikely]]
       return false;
-    const unsigned empty = matches(bucket, 0);
-    if (empty == 0 || bucket.passed[counter_of(hash)] != 0) [[unlikely]] {
-      if (!insert_afar(shard, &bucket, block)) return false;
+    const unsigned place = empty_place(bucket);
+    if (place == kNone || was_passed(bucket, counter_of(hash))) [[unlikely]] {
+      if (!insert_afar(shard, &bucket, hash, block)) return false;
     } else {
-      fill(bucket, static_cast<unsigned>(std::countr_zero(empty)), block);
+      fill(bucket, place, hash, block);
     }
     ++size_;
     if (++shard.blocks >= shard.grow_at) [[unlikely]]
@@ -190,15 +210,15 @@ private:
       take_from_side(address, block);
     else
       block = block_at(bucket, place);
-    bucket.a[place] = 0;
+    bucket.tags &= ~(std::uint64_t{0xff} << 8 * place);
     --size_;
     if (--shard.blocks < shard.shrink_below) [[unlikely]]
       shrink(shard);
   }
 
   static Bucket* with_room(Shard& shard, Bucket* bucket, unsigned counter, unsigned& place);
-  static bool insert_afar(Shard& shard, Bucket* home, const Block& block);
-  bool take_from_afar(Shard& shard, Bucket* home, std::uint64_t address, Block& block);
+  static bool insert_afar(Shard& shard, Bucket* home, std::uint64_t hash, const Block& block);
+  bool take_from_afar(Shard& shard, Bucket* home, std::uint64_t hash, std::uint64_t address, Block& block);
   bool insert_in_side(const Block& block);
   bool take_from_side(std::uint64_t address, Block& block);
   static void grow(Shard& shard);

@@ -15,7 +15,6 @@ namespace {
 
 using format::BlockType;
 
-constexpr std::uint64_t kMostApart = 8;
 constexpr std::uint64_t kFirstGuess = 8; // bytes of a keyframe per live block
 constexpr std::uint64_t kMemoryBudget = std::uint64_t{64} << 20;
 constexpr std::uint64_t kProgressEvery = std::uint64_t{1} << 18; // events
@@ -112,7 +111,7 @@ public:
         last_blocks_ == 0 ? kFirstGuess : std::max<std::uint64_t>(1, keeper_.last_bytes() / last_blocks_);
     const std::uint64_t live = state.blocks().size();
     if (tape_bytes_ - last_tape_bytes_ < options_.sizes_apart * per_block * live &&
-        events < kMostApart * std::max(options_.events_apart * keeper_.sparser(), live))
+        events < std::max(4 * options_.events_apart * keeper_.sparser(), 8 * live))
       return false;
     last_event_ = state.event();
     last_blocks_ = state.blocks().size();

@@ -46,7 +46,7 @@ TEST_P(NaiveComparison, TheHistoryIsAsWildAsItShouldBe) {
 }
 
 TEST_P(NaiveComparison, TotalsAndFiguresByOwnerStackAndThread) {
-  for (const std::uint64_t within : {1, 2, 7, 50}) {
+  for (const std::uint64_t within : {1u, 2u, 7u, 50u}) {
     const std::uint64_t short_us = within * 500;
     const Answers answers = replay(events_, {.temporary_events = within, .short_lived_us = short_us});
     EXPECT_EQ(answers.totals, naive_.totals_after(events_.size()));

@@ -25,7 +25,7 @@ std::string count_of(std::uint64_t number, std::string_view singular) {
 }
 
 std::string count_of(std::uint64_t number, std::string_view singular, std::string_view plural) {
-  return with_separators(number) + " " + std::string(number == 1 ? singular : plural);
+  return with_separators(number) + ' ' + std::string(number == 1 ? singular : plural);
 }
 
 std::string bytes_text(std::uint64_t bytes) {

@@ -33,13 +33,17 @@ Result<std::string> newest_tape(const std::string& folder) {
   return newest;
 }
 
+Result<> choose_tape(std::string& name) {
+  if (!name.empty()) return Unit{};
+  Result<std::string> newest = newest_tape(".");
+  if (!newest) return newest.error();
+  name = newest.value();
+  say(name + " (the newest tape here)");
+  return Unit{};
+}
+
 Result<TapeReader> open_chosen_tape(std::string& name) {
-  if (name.empty()) {
-    Result<std::string> newest = newest_tape(".");
-    if (!newest) return newest.error();
-    name = newest.value();
-    say(name + " (the newest tape here)");
-  }
+  if (const Result<> chosen = choose_tape(name); !chosen) return chosen.error();
   return TapeReader::open(name);
 }
 

@@ -11,6 +11,9 @@ namespace heaptape::cli {
 // The newest *.tape of a folder; NotFound when there is none.
 Result<std::string> newest_tape(const std::string& folder);
 
+// When `name` is empty, makes it the newest tape in the current directory, and says so on standard error.
+Result<> choose_tape(std::string& name);
+
 // `name` or, when it is empty, the newest tape in the current directory, which is then named on standard error.
 Result<TapeReader> open_chosen_tape(std::string& name);
 

@@ -10,6 +10,8 @@ int record(Arguments arguments);
 int dump(Arguments arguments);
 int info(Arguments arguments);
 int verify(Arguments arguments);
+int symbolize(Arguments arguments);
+int index(Arguments arguments);
 int report(Arguments arguments);
 int leaks(Arguments arguments);
 int peak(Arguments arguments);
@@ -17,8 +19,8 @@ int top(Arguments arguments);
 int timeline(Arguments arguments);
 int diff(Arguments arguments);
 int budget(Arguments arguments);
-int symbolize(Arguments arguments);
-int index(Arguments arguments);
+int export_tape(Arguments arguments);
+int import_tape(Arguments arguments);
 // Started by the recorder in programs that run without `heaptape record`; not for users.
 int collect(Arguments arguments);
 

@@ -4,8 +4,8 @@
 
 #include <iterator>
 
-#include "cli/json_text.h"
 #include "cli/quantities.h"
+#include "report/json_text.h"
 
 namespace heaptape::cli {
 namespace {

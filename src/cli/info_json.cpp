@@ -2,8 +2,8 @@
 
 #include <string_view>
 
-#include "cli/json_text.h"
 #include "cli/quantities.h"
+#include "report/json_text.h"
 
 namespace heaptape::cli {
 namespace {

@@ -15,11 +15,12 @@ struct Command {
 };
 
 constexpr std::array kCommands{
-    Command{"record", record},       Command{"report", report},   Command{"leaks", leaks},
-    Command{"peak", peak},           Command{"top", top},         Command{"timeline", timeline},
-    Command{"diff", diff},           Command{"budget", budget},   Command{"dump", dump},
-    Command{"info", info},           Command{"verify", verify},   Command{"index", index},
-    Command{"symbolize", symbolize}, Command{"collect", collect},
+    Command{"record", record},      Command{"report", report}, Command{"leaks", leaks},
+    Command{"peak", peak},          Command{"top", top},       Command{"timeline", timeline},
+    Command{"diff", diff},          Command{"budget", budget}, Command{"dump", dump},
+    Command{"info", info},          Command{"verify", verify}, Command{"export", export_tape},
+    Command{"import", import_tape}, Command{"index", index},   Command{"symbolize", symbolize},
+    Command{"collect", collect},
 };
 
 constexpr std::string_view kHelp =
@@ -38,6 +39,8 @@ constexpr std::string_view kHelp =
   heaptape verify [TAPE]              check that a tape is whole and its events make sense
   heaptape symbolize [TAPE]           look up names again, with better debug files
   heaptape index [TAPE]               make the index that reports open
+  heaptape export --format F [TAPE]   a tape for other tools: pprof, folded, massif, heaptrack, html, ...
+  heaptape import heaptrack FILE      a tape from a data file of heaptrack
 
 Without TAPE, the newest *.tape in the current directory is meant.
 'heaptape COMMAND --help' says more about a command, 'heaptape --version' which heaptape this is.

@@ -42,9 +42,13 @@ void say_what_is_wrong(const TapeView& view) {
 
 } // namespace
 
-void ReportOptions::add_names_and_color(CLI::App& app) {
+void ReportOptions::add_names(CLI::App& app) {
   app.add_option("--names", names_, "short (default), full (with parameters and template arguments) or mangled")
       ->type_name("FORM");
+}
+
+void ReportOptions::add_names_and_color(CLI::App& app) {
+  add_names(app);
   app.add_option("--color", color_, "auto (default: on a terminal, unless NO_COLOR is set), always or never")
       ->type_name("WHEN");
 }
@@ -108,12 +112,7 @@ Result<Suppressions> ReportOptions::suppressions(const TapeReader& tape) const {
 Result<TapeView> ReportOptions::open(std::string& tape) const {
   const Result<NameForm> form = names();
   if (!form) return form.error();
-  if (tape.empty()) {
-    Result<std::string> newest = newest_tape(".");
-    if (!newest) return newest.error();
-    tape = newest.value();
-    say(tape + " (the newest tape here)");
-  }
+  if (const Result<> chosen = choose_tape(tape); !chosen) return chosen.error();
   ProgressLine indexing("indexing");
   const Progress progress = [&](std::uint64_t done, std::uint64_t all) { indexing.show(done, all); };
   Result<TapeView> view = TapeView::open(tape, {.names = form.value(), .index_progress = progress});

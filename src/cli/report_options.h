@@ -18,6 +18,7 @@ namespace heaptape::cli {
 
 class ReportOptions {
 public:
+  void add_names(CLI::App& app);
   void add_names_and_color(CLI::App& app);
   void add_filters(CLI::App& app);
   void add_suppressions(CLI::App& app);

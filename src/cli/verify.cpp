@@ -10,8 +10,8 @@
 #include "cli/console.h"
 #include "cli/damage_text.h"
 #include "cli/exit_codes.h"
-#include "cli/json_text.h"
 #include "cli/quantities.h"
+#include "report/json_text.h"
 #include "tape/reader.h"
 
 namespace heaptape::cli {

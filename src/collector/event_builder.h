@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "analysis/heap_model.h"
+#include "collector/mark_collector.h"
 #include "collector/ring_set.h"
 #include "collector/stack_folder.h"
 #include "collector/tick_clock.h"
@@ -50,6 +51,7 @@ public:
 
   const HeapModel& model() const { return model_; }
   std::uint64_t events() const { return count_; }
+  MarkCollector& marks() { return marks_; }
   std::uint64_t reordered() const { return reordered_; }
   // Records that make no sense: unknown kinds, allocations at address 0.
   std::uint64_t damaged() const { return damaged_; }
@@ -99,8 +101,9 @@ private:
   RepairWindows windows_;
   HeapModel model_;
   std::vector<std::vector<Begun>> under_way_; // by slot
-  std::uint64_t begun_ = 0;                   // how many, over all slots
-  RingItem* rest_ = nullptr;                  // of the batch at hand: what comes after the current item
+  MarkCollector marks_;
+  std::uint64_t begun_ = 0;  // how many, over all slots
+  RingItem* rest_ = nullptr; // of the batch at hand: what comes after the current item
   RingItem* rest_end_ = nullptr;
   std::uint64_t count_ = 0;
   std::uint64_t reordered_ = 0;
@@ -166,6 +169,7 @@ template <class Sink>
   case EventKind::ThreadStart:
     begun_ -= under_way_[item.slot].size();
     under_way_[item.slot].clear();
+    marks_.forget(item.slot);
     break;
   case EventKind::ReallocBegin:
   case EventKind::MremapBegin: begin(item); break;
@@ -181,6 +185,13 @@ template <class Sink>
     emit(event, item.slot, item.time());
     break;
   }
+  case EventKind::MarkText: marks_.add_text(item); break;
+  case EventKind::Mark:
+    marks_.add(item, {.event = count_,
+                      .time_us = clock_.to_us(item.time()),
+                      .thread = ThreadId(item.thread),
+                      .stack = stacks_.fold(item.stack())});
+    break;
   default: ++damaged_; break;
   }
 }

@@ -73,7 +73,13 @@ void Recording::keep_house(std::uint64_t now_ns) {
   if (now_ns < next_flush_ns_) return;
   next_flush_ns_ = now_ns + kFlushEvery;
   sink_.flush();
+  write_marks();
   if (threads_.count() != threads_written_) write_threads(true);
+}
+
+void Recording::write_marks() {
+  const std::vector<Mark> marks = builder_.marks().take();
+  if (!marks.empty()) sink_.write([&](TapeWriter& writer) { return writer.add_marks(marks); });
 }
 
 void Recording::write_modules() {
@@ -174,6 +180,7 @@ void Recording::drain() {
   rings_.finish(consumer());
   write_modules();
   sink_.flush();
+  write_marks();
 }
 
 Summary Recording::finish(Ending ending, std::int32_t detail, const std::string& note) {

@@ -71,6 +71,7 @@ private:
   void keep_house(std::uint64_t now_ns);
   void write_meta(const Meta& known);
   void write_modules();
+  void write_marks();
   void write_threads(bool all);
   void write_samples();
   void take_sample();

@@ -24,7 +24,7 @@ Result<TapeView> TapeView::open(const std::string& path, const OpenView& options
     symbols = &parts->found;
   }
   parts->names = std::make_unique<StackNames>(tape.modules(), tape.stacks(), *symbols, options.names);
-  parts->marks = marks_of(tape);
+  parts->marks = tape.marks();
   return TapeView(std::move(parts));
 }
 

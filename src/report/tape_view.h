@@ -9,10 +9,10 @@
 
 #include "analysis/index.h"
 #include "base/result.h"
-#include "report/marks.h"
 #include "report/stack_names.h"
 #include "report/symbolize_tape.h"
 #include "symbols/demangle.h"
+#include "tape/contents.h"
 
 namespace heaptape {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "analysis/answers.h"
-#include "report/marks.h"
 #include "report/text_style.h"
+#include "tape/contents.h"
 
 namespace heaptape {
 

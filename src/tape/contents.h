@@ -52,6 +52,21 @@ struct StackNode {
   friend bool operator==(const StackNode&, const StackNode&) = default;
 };
 
+// A moment that the program named through <heaptape/heaptape.h>. The numbers are part of the tape format.
+enum class MarkKind : std::uint8_t {
+  Mark = 0,     // heaptape_mark()
+  Snapshot = 1, // heaptape_snapshot()
+};
+struct Mark {
+  std::string name{};
+  std::uint64_t event = 0; // the last one before it; 0: none
+  std::uint64_t time_us = 0;
+  ThreadId thread{};
+  StackId stack{};
+  MarkKind kind = MarkKind::Mark; // readers may meet others, of later versions
+  friend bool operator==(const Mark&, const Mark&) = default;
+};
+
 // The program as the kernel saw it at one moment.
 struct Sample {
   std::uint64_t time_us = 0;

@@ -122,6 +122,38 @@ bool parse_threads(std::span<const std::byte> payload, std::map<ThreadId, Thread
   return reader.ok();
 }
 
+void put_marks(std::span<const Mark> marks, std::vector<std::byte>& out) {
+  std::vector<std::byte> scratch;
+  ByteWriter(out).varint(marks.size());
+  for (const Mark& mark : marks) {
+    put_sized(out, scratch, [&](ByteWriter& entry) {
+      entry.varint(static_cast<std::uint64_t>(mark.kind));
+      entry.text(mark.name);
+      entry.varint(mark.event);
+      entry.varint(mark.time_us);
+      entry.varint(mark.thread.value);
+      entry.varint(mark.stack.value);
+    });
+  }
+}
+
+bool parse_marks(std::span<const std::byte> payload, std::vector<Mark>& marks) {
+  ByteReader reader(payload);
+  for (std::uint64_t left = reader.varint(); left != 0 && reader.ok(); --left) {
+    ByteReader entry(reader.bytes(reader.varint()));
+    Mark mark;
+    mark.kind = static_cast<MarkKind>(entry.varint());
+    mark.name = entry.text();
+    mark.event = entry.varint();
+    mark.time_us = entry.varint();
+    mark.thread = ThreadId(static_cast<std::uint32_t>(entry.varint()));
+    mark.stack = StackId(static_cast<std::uint32_t>(entry.varint()));
+    if (!entry.ok()) return false;
+    if (reader.ok()) marks.push_back(std::move(mark));
+  }
+  return reader.ok();
+}
+
 void put_stacks(StackId first, std::span<const StackNode> nodes, std::vector<std::byte>& out) {
   ByteWriter writer(out);
   writer.varint(first.value);

@@ -18,6 +18,7 @@ void put_modules(std::span<const Module> modules, std::vector<std::byte>& out);
 void put_threads(std::span<const Thread> threads, std::vector<std::byte>& out);
 void put_stacks(StackId first, std::span<const StackNode> nodes, std::vector<std::byte>& out);
 void put_samples(std::span<const Sample> samples, std::vector<std::byte>& out);
+void put_marks(std::span<const Mark> marks, std::vector<std::byte>& out);
 void put_summary(const Summary& summary, std::vector<std::byte>& out);
 
 // Each adds to what earlier blocks gave.
@@ -28,6 +29,7 @@ bool parse_threads(std::span<const std::byte> payload, std::map<ThreadId, Thread
 // `nodes` is indexed by id, [0] is "no stack". Ids that no block gave (it was damaged) become roots with pc 0.
 bool parse_stacks(std::span<const std::byte> payload, std::vector<StackNode>& nodes);
 bool parse_samples(std::span<const std::byte> payload, std::vector<Sample>& samples);
+bool parse_marks(std::span<const std::byte> payload, std::vector<Mark>& marks);
 bool parse_summary(std::span<const std::byte> payload, std::optional<Summary>& summary);
 
 } // namespace heaptape

@@ -41,7 +41,7 @@ enum class BlockType : std::uint8_t {
   Stacks = 3,
   Threads = 4,
   Events = 5,
-  Marks = 6, // reserved, as are the others marked so
+  Marks = 6,
   Samples = 7,
   Snapshot = 8, // reserved
   Symbols = 9,

@@ -61,6 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<Module> modules;
   std::map<ThreadId, Thread> threads;
   std::vector<Sample> samples;
+  std::vector<Mark> marks;
   std::optional<Summary> summary;
   Symbols symbols;
   switch (static_cast<format::BlockType>(data[0])) {
@@ -68,6 +69,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   case format::BlockType::Modules: (void)parse_modules(input, modules); break;
   case format::BlockType::Threads: (void)parse_threads(input, threads); break;
   case format::BlockType::Samples: (void)parse_samples(input, samples); break;
+  case format::BlockType::Marks: (void)parse_marks(input, marks); break;
   case format::BlockType::Summary: HT_CHECK(parse_summary(input, summary) == summary.has_value()); break;
   case format::BlockType::Symbols: check_symbols(input, symbols); break;
   case format::BlockType::Stacks: check_stacks(input); break;

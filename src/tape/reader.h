@@ -71,6 +71,7 @@ public:
   const std::vector<Thread>& threads() const;   // by id; a damaged tape may lack some
   const std::vector<StackNode>& stacks() const; // index = StackId; [0] is "no stack"
   const std::vector<Sample>& samples() const;
+  const std::vector<Mark>& marks() const;        // in order
   const std::optional<Summary>& summary() const; // absent: the recording was cut off, or is still running
   const Symbols& symbols() const;                // empty: the tape was never symbolized, or nothing was known
   const std::vector<Damage>& damage() const;

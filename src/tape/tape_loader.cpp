@@ -113,6 +113,7 @@ private:
     case BlockType::Threads:
     case BlockType::Events:
     case BlockType::Samples:
+    case BlockType::Marks:
     case BlockType::Symbols:
     case BlockType::Summary:
     case BlockType::Index:
@@ -148,6 +149,7 @@ private:
     case BlockType::Stacks: return parse_stacks(raw, tape_.stacks);
     case BlockType::Threads: return parse_threads(raw, threads_);
     case BlockType::Samples: return parse_samples(raw, tape_.samples);
+    case BlockType::Marks: return parse_marks(raw, tape_.marks);
     case BlockType::Symbols: return parse_symbols(raw, tape_.symbols);
     case BlockType::Summary: return parse_summary(raw, tape_.summary);
     case BlockType::Index: tape_.index.assign(raw.begin(), raw.end()); return true;

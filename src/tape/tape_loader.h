@@ -22,6 +22,7 @@ struct LoadedTape {
   std::vector<Thread> threads{};
   std::vector<StackNode> stacks = std::vector<StackNode>(1);
   std::vector<Sample> samples{};
+  std::vector<Mark> marks{};
   std::optional<Summary> summary{};
   Symbols symbols{};
   std::vector<Damage> damage{};

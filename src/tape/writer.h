@@ -37,6 +37,7 @@ public:
   // Ids follow the ones given so far; a parent is known before, or earlier in the same call.
   Result<> add_stacks(StackId first, std::span<const StackNode> nodes);
   Result<> add_samples(std::span<const Sample> samples);
+  Result<> add_marks(std::span<const Mark> marks);
   Result<> add_events(EventEncoder& encoder); // encoder.finish() and write; nothing when it is empty
   Result<> add_summary(const Summary& summary);
   Result<> add_symbols(const Symbols& symbols); // names given now replace earlier ones of the same addresses

@@ -48,6 +48,10 @@ enum class EventKind : std::uint8_t {
   ReallocFailed = 42,
   MremapBegin = 43, // address: the old range; size: its length
   MremapFailed = 44,
+  // A mark of the program's own: its text, twelve bytes at a time (six in the address, six in the size), then the mark, whose
+  // address field is the length of the text and whose size field is a MarkKind.
+  MarkText = 45,
+  Mark = 46,
 };
 
 // Kinds that make a block live.

@@ -1,9 +1,9 @@
-#include "cli/json_text.h"
+#include "report/json_text.h"
 
 #include <cstddef>
 #include <cstdint>
 
-namespace heaptape::cli {
+namespace heaptape {
 namespace {
 
 // Length of the UTF-8 sequence at the start of `text`, 0 when there is no valid one (overlong forms, surrogates and numbers
@@ -58,4 +58,4 @@ std::string json_string(std::string_view text) {
   return fmt::to_string(out);
 }
 
-} // namespace heaptape::cli
+} // namespace heaptape

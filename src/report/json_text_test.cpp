@@ -1,8 +1,8 @@
-#include "cli/json_text.h"
+#include "report/json_text.h"
 
 #include <gtest/gtest.h>
 
-namespace heaptape::cli {
+namespace heaptape {
 namespace {
 
 TEST(JsonText, QuotesAndControlCharactersAreEscaped) {
@@ -23,4 +23,4 @@ TEST(JsonText, BytesThatAreNotUtf8AreReplacedOneByOne) {
 }
 
 } // namespace
-} // namespace heaptape::cli
+} // namespace heaptape

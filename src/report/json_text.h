@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
-namespace heaptape::cli {
+namespace heaptape {
 
 // Appends the text as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD.
 void append_json_string(fmt::memory_buffer& out, std::string_view text);
 std::string json_string(std::string_view text);
 
-} // namespace heaptape::cli
+} // namespace heaptape

@@ -1,0 +1,88 @@
+#include "cli/output_file.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace heaptape::cli {
+namespace {
+
+Error error_of(const char* doing, const std::string& path) {
+  const ErrorCode code = errno == ENOENT ? ErrorCode::NotFound : errno == EACCES ? ErrorCode::Denied : ErrorCode::Io;
+  return {code, std::string("cannot ") + doing + " " + path + ": " + std::strerror(errno)};
+}
+
+Error exists(const std::string& path) {
+  return {ErrorCode::Exists, path + " exists; choose another name, or overwrite it with --force"};
+}
+
+} // namespace
+
+OutputFile::OutputFile(MakeFile options, std::string temporary, UniqueFd fd)
+    : options_(std::move(options)), temporary_(std::move(temporary)), fd_(std::move(fd)) {}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : options_(std::move(other.options_)), temporary_(std::exchange(other.temporary_, {})), fd_(std::move(other.fd_)),
+      reader_gone_(other.reader_gone_) {}
+
+OutputFile::~OutputFile() {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+Result<OutputFile> OutputFile::create(const MakeFile& options) {
+  if (options.path.empty() || options.path == "-") return OutputFile(options, "", UniqueFd());
+  struct stat status {};
+  const bool there = ::stat(options.path.c_str(), &status) == 0;
+  if (there && S_ISDIR(status.st_mode)) return Error{ErrorCode::Exists, options.path + " is a folder; name a file"};
+  if (there && !S_ISREG(status.st_mode)) {
+    // A device or a pipe: nothing to overwrite, and never to be replaced.
+    UniqueFd device(::open(options.path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!device) return error_of("open", options.path);
+    return OutputFile(options, "", std::move(device));
+  }
+  if (there && !options.overwrite) return exists(options.path);
+  std::string temporary = options.path + ".XXXXXX";
+  UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
+  if (!fd) return error_of("create", options.path);
+  // It is made to be handed on, so it may be read by whom the user allows everywhere.
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  ::fchmod(fd.get(), 0666 & ~mask);
+  return OutputFile(options, std::move(temporary), std::move(fd));
+}
+
+bool OutputFile::is_terminal() const { return ::isatty(fd_ ? fd_.get() : STDOUT_FILENO) == 1; }
+
+Result<> OutputFile::write(std::string_view bytes) {
+  const int fd = fd_ ? fd_.get() : STDOUT_FILENO;
+  while (!bytes.empty()) {
+    const ssize_t wrote = ::write(fd, bytes.data(), bytes.size());
+    if (wrote >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(wrote));
+    } else if (errno != EINTR) {
+      reader_gone_ = errno == EPIPE;
+      return error_of("write to", fd_ ? options_.path : "standard output");
+    }
+  }
+  return Unit{};
+}
+
+Result<> OutputFile::keep() {
+  if (temporary_.empty()) return Unit{};
+  // Somebody else may have made a file of that name meanwhile.
+  const unsigned flags = options_.overwrite ? 0 : RENAME_NOREPLACE;
+  int renamed = ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, options_.path.c_str(), flags);
+  // Some network file systems cannot do it in one step.
+  if (renamed != 0 && errno == EINVAL) renamed = ::rename(temporary_.c_str(), options_.path.c_str());
+  if (renamed != 0) return errno == EEXIST ? exists(options_.path) : error_of("create", options_.path);
+  temporary_.clear();
+  return Unit{};
+}
+
+} // namespace heaptape::cli

@@ -1,0 +1,41 @@
+// A file that a command makes, or standard output.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace heaptape::cli {
+
+struct MakeFile {
+  std::string path; // empty or "-": standard output; a device or pipe is written to as it is
+  bool overwrite = false;
+};
+
+// A file is whole or not there: it is written under another name and gets its own at keep(). Without keep() nothing is left. One
+// that exists is not touched unless overwriting was asked for, and then only at keep(). One thread at a time.
+class OutputFile {
+public:
+  static Result<OutputFile> create(const MakeFile& options);
+  OutputFile(OutputFile&& other) noexcept;
+  OutputFile& operator=(OutputFile&&) = delete;
+  ~OutputFile();
+
+  bool is_terminal() const;
+  // The last write failed because nobody reads any more, which is no failure worth a line.
+  bool reader_gone() const { return reader_gone_; }
+  Result<> write(std::string_view bytes);
+  Result<> keep();
+
+private:
+  OutputFile(MakeFile options, std::string temporary, UniqueFd fd);
+
+  MakeFile options_;
+  std::string temporary_; // empty: none, or kept
+  UniqueFd fd_;           // none: standard output
+  bool reader_gone_ = false;
+};
+
+} // namespace heaptape::cli

@@ -1,0 +1,31 @@
+#include "report/export/folded.h"
+
+#include <map>
+
+namespace heaptape {
+namespace {
+
+std::string folded_stack(StackNames& names, StackId stack) {
+  std::vector<FrameId> frames;
+  const StackEnd end = names.each_frame(stack, [&](FrameId frame) { frames.push_back(frame); });
+  std::string line(stand_in(end, !frames.empty()));
+  for (std::size_t i = frames.size(); i-- > 0;) {
+    if (!line.empty()) line += ';';
+    line += one_line(names.function(frames[i]), ";");
+  }
+  return line;
+}
+
+} // namespace
+
+void export_folded(const ExportInput& input, const FoldedOptions& options, Sink& sink) {
+  std::map<std::string, std::uint64_t> lines;
+  for (const CostOfStack& entry : costs_of(input.answers(), options.quantity)) {
+    lines[folded_stack(input.names, entry.stack)] += options.blocks ? entry.cost.blocks : entry.cost.bytes;
+  }
+  for (const auto& [stack, value] : lines) {
+    if (value != 0) sink.print("{} {}\n", stack, value);
+  }
+}
+
+} // namespace heaptape

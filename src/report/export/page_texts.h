@@ -1,0 +1,12 @@
+// The parts of the HTML page: web/page.html, page.css and page.js, made into text by tools/embed_texts.py at build time.
+#pragma once
+
+#include <string_view>
+
+namespace heaptape {
+
+extern const std::string_view kPage; // with holes for the other two and for the facts
+extern const std::string_view kPageStyle;
+extern const std::string_view kPageScript;
+
+} // namespace heaptape

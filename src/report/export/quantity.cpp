@@ -1,0 +1,27 @@
+#include "report/export/quantity.h"
+
+#include "analysis/heap_cursor.h"
+#include "analysis/moments.h"
+
+namespace heaptape {
+
+std::vector<CostOfStack> costs_of(const Answers& answers, Quantity quantity) {
+  std::vector<CostOfStack> costs;
+  for (const StackFigures& figures : answers.by_stack) {
+    if (const Cost cost = cost_of(figures, quantity); cost != Cost{}) costs.push_back({figures.stack, cost});
+  }
+  return costs;
+}
+
+std::vector<CostOfStack> costs_at(const ExportInput& input, std::uint64_t event) {
+  HeapCursor cursor(input.tape, input.index);
+  cursor.seek_event(event);
+  std::vector<CostOfStack> costs;
+  for (const OwnerCost& owner : live_by_owner(cursor.state())) {
+    if (costs.empty() || costs.back().stack != owner.owner.stack) costs.push_back({owner.owner.stack, {}});
+    costs.back().cost += owner.cost;
+  }
+  return costs;
+}
+
+} // namespace heaptape

@@ -1,0 +1,370 @@
+"""Exports, each judged by the tool that it is made for, and imports. A tool that is not installed skips its case."""
+
+import csv
+import gzip
+import html
+import importlib.util
+import io
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from harness import HEAPTAPE, Skip, case, check, each, equal, installed, main, need, program
+from tape import Tape, heaptape
+
+VALUES = ("peak", "live", "allocated", "temporary")
+
+
+def make_tape(test, threads=3, rounds=40):
+    return test.record([program("count_calls"), "counters", "return", threads, rounds]).tape
+
+
+def export(test, tape, format, *options, suffix=""):
+    """The file that an export writes."""
+    path = test.work / f"out.{format}{suffix}"
+    result = heaptape("export", "--format", format, "--force", "-o", path, *options, tape.path)
+    equal(result.returncode, 0, f"status of export {format}: {result.stderr}")
+    return path
+
+
+def run(*words, **more):
+    result = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=200, check=False, **more)
+    check(result.returncode == 0, f"{words[0]} ended with {result.returncode}:\n{result.stdout[-2000:]}{result.stderr[-2000:]}")
+    return result.stdout
+
+
+def folded_sum(text):
+    return sum(int(line.rpartition(" ")[2]) for line in text.splitlines())
+
+
+# -------------------------------------------------------------------------------------------------------------- judges
+
+@case
+def go_tool_pprof_shows_our_totals(test):
+    go = installed("go")
+    tape = make_tape(test)
+    facts = tape.facts()
+    path = export(test, tape, "pprof", suffix=".pb.gz")
+    # Newer Go builds pprof when it is first used, and keeps it in the user's own cache.
+    env = {**os.environ, "PPROF_TMPDIR": str(test.work)}
+    expected = {"alloc_space": facts["allocated_bytes"], "alloc_objects": facts["allocated_blocks"],
+                "inuse_space": facts["live_bytes"], "inuse_objects": facts["live_blocks"], "peak_space": facts["peak_bytes"]}
+    for kind, total in expected.items():
+        unit = ["-unit=B"] if kind.endswith("space") else []
+        top = run(go, "tool", "pprof", "-top", "-symbolize=none", f"-sample_index={kind}", *unit, path, env=env)
+        shown = re.search(r"of (\d+)B? total", top)
+        check(shown, f"pprof -top shows a total:\n{top[:500]}")
+        equal(int(shown[1]), total, f"total of {kind}")
+    raw = run(go, "tool", "pprof", "-raw", "-symbolize=none", path, env=env)
+    for wanted in ("peak_space/bytes[dflt]", "thread:[", "thread_id:[", "libc.so.6", "[FN]", "count_calls.cpp"):
+        check(wanted in raw, f"pprof -raw shows {wanted}:\n{raw[:3000]}")
+
+
+@case
+def ms_print_shows_our_peak(test):
+    judge = installed("ms_print")
+    tape = make_tape(test)
+    text = run(judge, export(test, tape, "massif"))
+    rows = [[int(field.replace(",", "")) for field in row.split()] for row in re.findall(r"^ +\d+ +[\d,]+ +[\d,]+ +[\d,]+ +[\d,]+ +[\d,]+$", text, re.MULTILINE)]
+    equal(max(row[2] for row in rows), tape.facts()["peak_bytes"], "highest snapshot")
+    equal(rows[-1][2], tape.facts()["live_bytes"], "last snapshot")
+    check("(peak)" in text and "count_calls" in text, f"the peak has a tree:\n{text[:3000]}")
+
+
+@case
+def callgrind_annotate_shows_our_totals(test):
+    judge = installed("callgrind_annotate")
+    tape = make_tape(test)
+    facts = tape.facts()
+    text = run(judge, "--threshold=100", "--auto=no", export(test, tape, "callgrind"))
+    totals = re.search(r"^(.*)PROGRAM TOTALS$", text, re.MULTILINE)
+    check(totals, f"callgrind_annotate shows totals:\n{text[:2000]}")
+    numbers = [int(number.replace(",", "")) for number in re.findall(r"([\d,]+) \(100\.0%\)", totals[1])]
+    equal(numbers[:6], [facts["allocated_bytes"], facts["allocated_blocks"], facts["peak_bytes"], numbers[3],
+                        facts["live_bytes"], facts["live_blocks"]], f"totals in {totals[1]}")
+    functions = re.findall(r"^ *([\d,]+) \( ?[\d.]+%\) .*:.*\[.*\]$", text, re.MULTILINE)
+    equal(sum(int(number.replace(",", "")) for number in functions), facts["allocated_bytes"], "sum over the functions")
+    inclusive = run(judge, "--inclusive=yes", test.work / "out.callgrind")
+    check("main" in inclusive, f"main is among the callers:\n{inclusive[:2000]}")
+
+
+@case
+def dhat_files_have_valgrinds_keys_and_our_sums(test):
+    valgrind = installed("valgrind")
+    run(valgrind, "--tool=dhat", f"--dhat-out-file={test.work}/theirs.json", program("ends"), "status", "0", env=test.env)
+    theirs = json.loads((test.work / "theirs.json").read_text())
+    tape = make_tape(test)
+    facts = tape.facts()
+    ours = json.loads(export(test, tape, "dhat").read_text())
+    equal(sorted(ours), sorted(theirs), "keys of the file")
+    # Accesses to blocks are only seen by valgrind; "bkacc" says whether they are there.
+    seen_by_valgrind = {"rb", "wb", "acc"}
+    equal(ours["bkacc"], False, "bkacc")
+    equal({key for point in ours["pps"] for key in point},
+          {key for point in theirs["pps"] for key in point} - seen_by_valgrind, "keys of a place")
+    for key, fact in {"tb": "allocated_bytes", "tbk": "allocated_blocks", "gb": "peak_bytes", "eb": "live_bytes", "ebk": "live_blocks"}.items():
+        equal(sum(point[key] for point in ours["pps"]), facts[fact], key)
+    for point in ours["pps"]:
+        check(point["gb"] <= point["mb"] <= point["tb"] and all(0 < f < len(ours["ftbl"]) for f in point["fs"]), f"{point}")
+
+
+@case
+def heaptrack_print_shows_our_totals(test):
+    judge = installed("heaptrack_print")
+    tape = make_tape(test)
+    facts = tape.facts()
+    for suffix in ("", ".gz", ".zst"):
+        path = export(test, tape, "heaptrack", suffix=suffix)
+        text = run(judge, path)
+        shown = re.search(r"calls to allocation functions: (\d+)", text)
+        equal(int(shown[1]), facts["allocated_blocks"], f"calls in out.heaptrack{suffix}")
+    for cost, fact in {"peak": "peak_bytes", "leaked": "live_bytes", "allocations": "allocated_blocks"}.items():
+        run(judge, "-f", path, "-F", test.work / "folded", "--flamegraph-cost-type", cost)
+        equal(folded_sum((test.work / "folded").read_text()), facts[fact], f"{cost} of heaptrack_print")
+    check("main" in text and "count_calls.cpp" in text, f"names are there:\n{text[:2000]}")
+
+
+@case
+def gprof2dot_and_graphviz_draw_a_graph_for_each_label(test):
+    gprof2dot, dot = installed("gprof2dot", "dot")
+    tape = make_tape(test)
+    facts = tape.facts()
+    result = heaptape("export", "--format", "gprof2dot", "-o", test.work / "graph.json", tape.path)
+    equal(result.returncode, 0, f"status: {result.stderr}")
+    for label, fact in {"leaked": "live_bytes", "maximum": "peak_bytes"}.items():
+        path = test.work / f"graph.{label}.json"
+        equal(sum(event["cost"][0] for event in json.loads(path.read_text())["events"]), facts[fact], f"sum of {label}")
+        graph = run(gprof2dot, "-f", "json", "-n0", "-e0", path)
+        svg = run(dot, "-Tsvg", input=graph)
+        check("<svg" in svg and "main" in svg, f"the graph of {label} shows main")
+    middle = heaptape("export", "--format", "gprof2dot", "--label", facts["peak_event"], tape.path)
+    equal(sum(event["cost"][0] for event in json.loads(middle.stdout)["events"]), facts["peak_bytes"], "live after the peak's event")
+
+
+@case
+def speedscope_files_follow_its_schema(test):
+    npm = installed("npm")
+    need(importlib.util.find_spec("jsonschema"), "python3-jsonschema is not installed")
+    fetched = subprocess.run([npm, "install", "--prefix", test.dir, "speedscope@1"], capture_output=True, timeout=100, check=False)
+    need(fetched.returncode == 0, "npm cannot fetch speedscope")
+    import jsonschema
+    schema = json.loads((test.dir / "node_modules/speedscope/dist/release/file-format-schema.json").read_text())
+    tape = make_tape(test)
+    profile = json.loads(export(test, tape, "speedscope").read_text())
+    jsonschema.validate(profile, schema)
+    facts = tape.facts()
+    sums = [sum(part["weights"]) for part in profile["profiles"]]
+    equal(sums[:4], [facts["peak_bytes"], facts["live_bytes"], facts["allocated_bytes"], facts["allocated_blocks"]], "sums")
+    for part in profile["profiles"]:
+        equal(len(part["samples"]), len(part["weights"]), "samples and weights")
+
+
+def rendered(test, page, *options):
+    """The page's document after its script ran."""
+    for name in ("chromium", "google-chrome"):
+        try:
+            browser = installed(name)
+            break
+        except Skip:
+            continue
+    else:
+        raise Skip("no chromium is installed")
+    command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={test.dir}/browser",
+               "--virtual-time-budget=4000", *options, f"file://{page}"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=test.env)
+    check(result.returncode == 0, f"the browser ended with {result.returncode}: {result.stderr[-1000:]}")
+    return result.stdout
+
+
+@case
+def the_page_draws_itself_in_a_browser(test):
+    tape = make_tape(test)
+    page = export(test, tape, "html", suffix=".html")
+    document = rendered(test, page, "--dump-dom")
+    facts = tape.facts()
+    # The overview is the first thing the script makes, the table of functions the last.
+    check(f"{facts['events']:,} events" in document, "the page counts the events")
+    check(document.count('<td class="text name">') > 5, "the page lists functions")
+    check("http://" not in page.read_text().replace("http://www.w3.org/2000/svg", ""), "the page needs nothing from elsewhere")
+    rendered(test, page, f"--screenshot={test.work}/page.png", "--window-size=1280,1500")
+    check((test.work / "page.png").stat().st_size > 30_000, "the picture of it is not empty")
+
+
+PRESS_EVERYTHING = """<script>
+(async () => {
+  const wrong = [];
+  addEventListener("error", (event) => wrong.push(event.message));
+  const press = (id, key) => document.getElementById(id).dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  const point = (id, type, x, y) => document.getElementById(id).dispatchEvent(new PointerEvent(type, { clientX: x, clientY: y, bubbles: true }));
+  for (const button of document.querySelectorAll("button")) button.click();
+  for (const key of ["ArrowDown", "ArrowDown", "ArrowRight", "ArrowLeft", "ArrowUp", "Enter", "Escape", "Home"]) press("flame", key);
+  for (const key of ["ArrowRight", "ArrowLeft", "+", "+", "PageDown", "-", "Escape"]) press("timeline", key);
+  for (const id of ["flame", "timeline"]) for (const type of ["pointermove", "pointerdown", "pointerup", "pointerleave"]) point(id, type, 90, 40);
+  document.querySelector("#quantity button").click();
+  document.querySelector("#table-choice button").click();
+  const box = document.getElementById("search");
+  box.value = "c_FUNCTIONS";
+  box.dispatchEvent(new Event("input"));
+  const rows = [...document.querySelectorAll("td.name")].map((cell) => cell.textContent);
+  document.body.append(Object.assign(document.createElement("pre"), { id: "outcome", textContent: JSON.stringify({ wrong, rows, path: document.getElementById("flame-path").textContent }) }));
+})();
+</script>"""
+
+
+@case
+def everything_on_the_page_can_be_pressed(test):
+    page = export(test, make_tape(test), "html", suffix=".html")
+    pressed = test.work / "pressed.html"
+    pressed.write_text(page.read_text().replace("</body>", PRESS_EVERYTHING + "</body>"))
+    document = rendered(test, pressed, "--dump-dom")
+    outcome = re.search(r'<pre id="outcome">(.*?)</pre>', document, re.DOTALL)
+    check(outcome, f"the script came to its end:\n{document[-1500:]}")
+    found = json.loads(html.unescape(outcome[1]))
+    equal(found["wrong"], [], "errors")
+    check(found["rows"] and all("c_functions" in row for row in found["rows"]), f"the search finds functions: {found}")
+    check("is in" in found["path"], f"and says how much they are: {found}")
+
+
+@case
+def the_page_does_not_grow_with_the_events(test):
+    tapes = [make_tape(test, 1, rounds) for rounds in (500, 20000)]
+    check(tapes[1].event_count() > 20 * tapes[0].event_count(), "the second tape has far more events")
+    small, large = (export(test, tape, "html").stat().st_size for tape in tapes)
+    # A short run has a coarser picture of its time; the finest one takes no more than this.
+    check(large < small + 80_000, f"page of 40 times the events: {large} bytes, {small} before")
+
+
+# --------------------------------------------------------------------------------------------------- formats of our own
+
+@case
+def folded_stacks_add_up_to_the_totals(test):
+    tape = make_tape(test)
+    facts = tape.facts()
+    texts = {value: heaptape("export", "--format", "folded", "--value", value, tape.path).stdout for value in VALUES}
+    for value, fact in {"peak": "peak_bytes", "live": "live_bytes", "allocated": "allocated_bytes"}.items():
+        equal(folded_sum(texts[value]), facts[fact], f"sum of {value}")
+    check(0 < folded_sum(texts["temporary"]) < facts["allocated_bytes"], "some blocks are temporary, not all")
+    blocks = heaptape("export", "--format", "folded", "--value", "allocated", "--blocks", tape.path).stdout
+    equal(folded_sum(blocks), facts["allocated_blocks"], "sum of blocks")
+    check(re.search(r"^_start;.*main", texts["allocated"], re.MULTILINE) or ";main;" in texts["allocated"], "outermost first")
+
+
+@case
+def csv_tables_hold_every_stack_and_every_event(test):
+    tape = make_tape(test)
+    facts = tape.facts()
+    rows = list(csv.DictReader(io.StringIO(heaptape("export", "--format", "csv", tape.path).stdout)))
+    equal(sum(int(row["allocated_bytes"]) for row in rows), facts["allocated_bytes"], "allocated bytes")
+    equal(sum(int(row["peak_bytes"]) for row in rows), facts["peak_bytes"], "peak bytes")
+    events = list(csv.DictReader(io.StringIO(heaptape("export", "--format", "csv", "--events", tape.path).stdout)))
+    known = tape.events(stacks=False)
+    equal(len(events), facts["events"], "events")
+    equal([(int(row["event"]), int(row["tid"]), row["kind"], int(row["address"], 16), int(row["size"])) for row in events[:500]],
+          [(event.number, event.thread, event.kind, event.address, event.size) for event in known[:500]], "the first events")
+
+
+# ------------------------------------------------------------------------------------------------------------- options
+
+@case
+def an_existing_file_is_not_overwritten_without_force(test):
+    tape = make_tape(test)
+    target = test.work / "mine.txt"
+    target.write_text("precious")
+    result = heaptape("export", "--format", "folded", "-o", target, tape.path)
+    equal(result.returncode, 2, "status")
+    equal(target.read_text(), "precious", "the file")
+    check("--force" in result.stderr, f"says how: {result.stderr}")
+    equal(heaptape("export", "--format", "folded", "--force", "-o", target, tape.path).returncode, 0, "status with --force")
+    check("main" in target.read_text(), "it is written now")
+    equal(sorted(path.name for path in test.work.iterdir() if path.name.startswith("mine")), ["mine.txt"], "nothing else is left")
+
+
+@case
+def binary_formats_are_not_written_to_a_terminal(test):
+    script = installed("script")
+    tape = make_tape(test)
+    outcome = test.run([script, "-qec", f"{HEAPTAPE} export --format pprof {tape.path}", "/dev/null"])
+    check(b"not for a terminal" in outcome.out, f"says why: {outcome.out[:300]}")
+    piped = test.run(["sh", "-c", f"{HEAPTAPE} export --format pprof {tape.path} 2>/dev/null | cat"])
+    check(len(gzip.decompress(piped.out)) > 1000, "but to a pipe they are")
+
+
+@each(no_format=[], an_unknown_format=["--format", "jpeg"], a_foreign_option=["--format", "massif", "--blocks"],
+      a_bad_value=["--format", "folded", "--value", "most"], no_label=["--format", "gprof2dot"],
+      an_unknown_label=["--format", "gprof2dot", "--label", "nonsense"], no_folder=["--format", "csv", "-o", "/nowhere/x.csv"])
+def export_explains(test, options):
+    tape = make_tape(test, 1, 5)
+    result = heaptape("export", *options, tape.path)
+    equal(result.returncode, 2, "status")
+    last = result.stderr.splitlines()[-1]
+    check(last.startswith("heaptape: ") and len(last) > 25, f"stderr: {result.stderr}")
+    equal(result.stdout, "", "stdout")
+
+
+@case
+def a_cut_tape_is_exported_as_far_as_it_goes(test):
+    tape = test.record([program("steady"), "stop", 100000]).tape
+    cut = test.work / "cut.tape"
+    cut.write_bytes(tape.path.read_bytes()[:tape.path.stat().st_size * 7 // 10])
+    for format in ("folded", "pprof", "massif", "callgrind", "dhat", "speedscope", "heaptrack", "csv", "html"):
+        path = export(test, Tape(cut), format)
+        check(path.stat().st_size > 20, f"{format} has something")
+
+
+# -------------------------------------------------------------------------------------------------------------- imports
+
+def imported(test, file):
+    path = test.work / "imported.tape"
+    result = heaptape("import", "heaptrack", "--force", "-o", path, file)
+    equal(result.returncode, 0, f"status of import: {result.stderr}")
+    tape = Tape(path)
+    tape.verify()
+    return tape
+
+
+@case
+def an_imported_heaptrack_file_has_heaptracks_figures(test):
+    heaptrack, judge = installed("heaptrack", "heaptrack_print")
+    # Newer ones open a window at the end unless told otherwise.
+    options = ["--record-only"] if "--record-only" in run(heaptrack, "--help") else []
+    outcome = test.run([heaptrack, *options, "-o", test.work / "theirs", program("count_calls"), "counters", "return", 3, 40])
+    files = [path for path in test.work.iterdir() if path.name.startswith("theirs")]
+    need(len(files) == 1, f"heaptrack does not work here: {outcome.err[-500:]}")
+    facts = imported(test, files[0]).facts()
+    for cost, fact in {"peak": "peak_bytes", "leaked": "live_bytes", "allocations": "allocated_blocks"}.items():
+        run(judge, "-f", files[0], "-F", test.work / "folded", "--flamegraph-cost-type", cost)
+        equal(facts[fact], folded_sum((test.work / "folded").read_text()), cost)
+    text = heaptape("export", "--format", "folded", "--names", "full", test.work / "imported.tape").stdout
+    check("main" in text, f"names are kept:\n{text[:1000]}")
+
+
+@case
+def a_tape_survives_the_way_to_heaptrack_and_back(test):
+    tape = make_tape(test)
+    before = tape.facts()
+    after = imported(test, export(test, tape, "heaptrack", suffix=".zst")).facts()
+    for fact in ("allocated_bytes", "allocated_blocks", "peak_bytes", "live_bytes", "live_blocks", "command"):
+        equal(after[fact], before[fact], fact)
+    stacks = [heaptape("export", "--format", "folded", "--names", "full", path).stdout for path in (tape.path, test.work / "imported.tape")]
+    # Where a module begins is lost on the way.
+    unplaced = [sorted(re.sub(r"\+0x[0-9a-f]+", "", text).splitlines()) for text in stacks]
+    equal(unplaced[1], unplaced[0], "stacks")
+
+
+@each(a_missing_file=None, an_empty_file=b"", some_text=b"hello\n", a_damaged_file=b"v 10400 3\n+ 5\n",
+      broken_packing=b"\x28\xb5\x2f\xfdxxxxxxxx", a_newer_file=b"v 20000 9\n")
+def import_refuses_in_one_sentence(test, content):
+    path = test.work / "x.zst"
+    if content is not None:
+        path.write_bytes(content)
+    result = heaptape("import", "heaptrack", "-o", test.work / "new.tape", path)
+    equal(result.returncode, 2, "status")
+    check(result.stderr.startswith("heaptape: ") and "x.zst" in result.stderr, f"stderr: {result.stderr}")
+    equal(len(result.stderr.splitlines()), 1, "lines on stderr")
+    check(not (test.work / "new.tape").exists(), "no tape is left")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
