@@ -1,4 +1,5 @@
 // heaptape report, and its short forms leaks and peak.
+#include <algorithm>
 #include <optional>
 
 #include "cli/command_line.h"
@@ -227,7 +228,10 @@ private:
 
   void add_marks() {
     Moment first, before;
+    const auto is_snapshot = [](const Mark& mark) { return mark.kind == MarkKind::Snapshot; };
+    const bool has_snapshots = std::any_of(view_.marks().begin(), view_.marks().end(), is_snapshot);
     for (const Mark& mark : view_.marks()) {
+      if (has_snapshots && !is_snapshot(mark)) continue; // plain marks serve only where there are no snapshots
       const Moment now{mark.event, mark.time_us, mark.name};
       const std::string name = printable(mark.name);
       if (first.label.empty()) first = now;

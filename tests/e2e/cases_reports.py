@@ -53,6 +53,32 @@ def check_sums(node):
             equal((sum(c["bytes"] for c in children), sum(c["blocks"] for c in children)), cost(parent), "sum of children")
 
 
+MARKS = ["in a constructor", "one block", "three blocks", "in a handler", "second gone",
+         "a name that is much longer than the twelve bytes which fit into one record, ä and more", ""]
+
+
+@each(in_a_movable_program="marks", in_one_that_is_not="marks_fixed")
+def marks_of_the_program_are_moments(test, name):
+    tape = test.record([program(name)]).tape
+    tape.verify()
+    moments = json.loads(demand("timeline", "--json", tape.path))["marks"]
+    equal([mark["name"] for mark in moments], MARKS, "marks")
+    equal(tree_of(tape, "--at", "in a handler")["bytes"], 7000, "live at a mark")
+    live = [tree["tree"]["bytes"] for tree in report(tape, "--snapshots")["trees"]]
+    equal(live, [1000, 7000, 5000], "live at the snapshots")
+    new = [tree["tree"]["bytes"] for tree in report(tape, "--deltas")["trees"]]
+    equal(new, [1000, 6000, 0], "new since the snapshot before")
+    new = [tree["tree"]["bytes"] for tree in report(tape, "--cumulative")["trees"]]
+    equal(new, [6000, 4000], "new since the first snapshot")
+
+
+@case
+def marks_cost_nothing_where_they_are_not_wanted(test):
+    equal(subprocess.run([program("marks")]).returncode, 0, "status without the recorder")
+    tape = test.record([program("marks_disabled")]).tape
+    equal(json.loads(demand("timeline", "--json", tape.path))["marks"], [], "marks")
+
+
 @each(one_thread=1, eight_threads=8)
 def every_figure_equals_what_the_program_counted(test, threads):
     tape, counts = counted(test, threads)
