@@ -89,7 +89,9 @@ void prepare_collector_process(const SharedMemory& memory, int keep) {
 }
 
 Collector::Collector(const CollectorOptions& options, SharedMemory memory, pid_t program, std::string program_name)
-    : options_(options), memory_(std::move(memory)), program_(program), program_name_(std::move(program_name)) {}
+    : options_(options), memory_(std::move(memory)), program_(program), program_name_(std::move(program_name)) {
+  if (options.finish && !options.program.empty()) executable_ = open_regular_file(options.program);
+}
 
 Result<> Collector::create_tape(pid_t program_pid) {
   tape_start_ns_ = monotonic_ns();
@@ -207,7 +209,8 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
   }
   memory_.close_fd();
   Recording recording(memory_, *writer_,
-                      {program_, tape_start_ns_, known_facts(), options_.max_tape_bytes, options_.finish != nullptr});
+                      {program_, tape_start_ns_, known_facts(), options_.max_tape_bytes, options_.finish != nullptr,
+                       std::move(executable_)});
 
   const bool replaced = follow(recording, end, result, tell);
   Ending ending = Ending::Unknown;

@@ -58,6 +58,7 @@ private:
   SharedMemory memory_;
   pid_t program_;
   std::string program_name_;
+  UniqueFd executable_; // the program's file, if its names are wanted at the end
   std::optional<TapeWriter> writer_;
   std::string tape_path_;
   std::uint64_t tape_start_ns_ = 0;

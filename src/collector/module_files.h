@@ -14,8 +14,16 @@
 
 namespace heaptape {
 
+// Not a device, which might wait for something.
+UniqueFd open_regular_file(const std::string& path);
+
 class ModuleFiles {
 public:
+  // What the program runs; opened before it began, for it may delete itself.
+  void hold_executable(const std::string& path, UniqueFd fd) {
+    executable_path_ = path;
+    executable_ = std::move(fd);
+  }
   // Opens the module's file, unless it is open already, cannot be had, or there are too many.
   void hold(const Module& module);
 
@@ -24,6 +32,8 @@ public:
 
 private:
   static constexpr std::size_t kMost = 400; // a process may have 1024 descriptors by default
+  std::string executable_path_;
+  UniqueFd executable_;
   std::map<std::pair<std::string, std::vector<std::uint8_t>>, UniqueFd> files_;
 };
 

@@ -36,6 +36,7 @@ Recording::Recording(const SharedMemory& memory, TapeWriter& writer, RecordingFa
   image_ = proc_.stat();
   tids_are_ours_ = header.pid.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(facts_.pid);
   write_meta(facts_.meta);
+  if (facts_.hold_files) files_.hold_executable(executable_, std::move(facts_.executable));
 }
 
 void Recording::CountOnly::consume(std::span<RingItem> items) {

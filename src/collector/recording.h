@@ -34,6 +34,7 @@ struct RecordingFacts {
   Meta meta;                        // known beforehand; completed from /proc
   std::uint64_t max_tape_bytes = 0; // 0: no limit
   bool hold_files = false;          // keep the modules' files open
+  UniqueFd executable{};            // with hold_files: the program's, if it could be opened
 };
 
 class Recording {

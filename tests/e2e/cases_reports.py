@@ -73,6 +73,16 @@ def marks_of_the_program_are_moments(test, name):
 
 
 @case
+def a_program_that_deleted_itself_has_its_names(test):
+    mine = test.work / "gone"
+    shutil.copy(program("marks"), mine)
+    tape = test.record([mine, "delete"]).tape
+    check(not mine.exists(), "the program is gone")
+    text = demand("report", "--allocations", tape.path)
+    check("main [marks.c:" in text, text)
+
+
+@case
 def marks_cost_nothing_where_they_are_not_wanted(test):
     equal(subprocess.run([program("marks")]).returncode, 0, "status without the recorder")
     tape = test.record([program("marks_disabled")]).tape

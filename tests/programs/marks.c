@@ -1,6 +1,8 @@
-/* Three blocks with marks and snapshots between them; one of the marks in a signal handler, one in a constructor. */
+/* Three blocks with marks and snapshots between them; one of the marks in a signal handler, one in a constructor. With an
+ * argument it deletes itself first. */
 #include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <heaptape/heaptape.h>
 
@@ -11,7 +13,8 @@ static void handler(int number) {
   heaptape_mark("in a handler");
 }
 
-int main(void) {
+int main(int count, char** words) {
+  if (count > 1 && unlink(words[0]) != 0) return 1;
   void* first = malloc(1000);
   heaptape_snapshot("one block");
   void* second = malloc(2000);
