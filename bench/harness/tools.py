@@ -32,7 +32,7 @@ class Heaptape:
         self.options = list(options)
 
     def command(self, program):
-        return [str(self.executable), "record", "-q", "--force", "-o", str(self.tape), *self.options, "--", *program]
+        return [str(self.executable), "record", "-q", "--force", "--no-index", "-o", str(self.tape), *self.options, "--", *program]
 
     def output_bytes(self):
         return self.tape.stat().st_size if self.tape.exists() else 0
