@@ -1,13 +1,11 @@
 #include "analysis/block_map.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
-#include "base/check.h"
+#include "analysis/table_memory.h"
 
 namespace heaptape {
 
@@ -17,26 +15,6 @@ constexpr std::uint32_t kFewest = 8;        // buckets of a shard
 constexpr std::uint32_t kFewToShrink = 512; // a smaller shard is not worth it: 64 KiB
 // Of five places 3.8 are taken when a shard grows, and 3.04 right after.
 constexpr std::uint32_t full_at(std::uint32_t buckets) { return buckets * 19 / 5; }
-
-// As in LiveMap: large arrays come straight from the kernel and go back there, larger ones in huge pages.
-constexpr std::size_t kMapFrom = std::size_t{64} << 10;
-constexpr std::size_t kHugeFrom = std::size_t{2} << 20;
-
-void* allocate_zeroed(std::size_t bytes) {
-  void* memory = bytes >= kMapFrom ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                                   : std::aligned_alloc(128, bytes);
-  HT_CHECK(memory != nullptr && memory != MAP_FAILED);
-  if (bytes < kMapFrom) std::memset(memory, 0, bytes);
-  if (bytes >= kHugeFrom) ::madvise(memory, bytes, MADV_HUGEPAGE);
-  return memory;
-}
-
-void release(void* memory, std::size_t bytes) {
-  if (bytes >= kMapFrom)
-    ::munmap(memory, bytes);
-  else
-    std::free(memory);
-}
 
 } // namespace
 
@@ -54,7 +32,7 @@ BlockMap& BlockMap::operator=(BlockMap&& other) noexcept {
 }
 
 BlockMap::~BlockMap() {
-  for (Shard& shard : shards_) release(shard.buckets, shard.count * sizeof(Bucket));
+  for (Shard& shard : shards_) release_table(shard.buckets, shard.count * sizeof(Bucket));
 }
 
 std::size_t BlockMap::memory_bytes() const {
@@ -140,7 +118,7 @@ void BlockMap::shrink(Shard& shard) {
 
 void BlockMap::resize(Shard& shard, std::uint32_t count) {
   const Shard old = shard;
-  shard.buckets = static_cast<Bucket*>(allocate_zeroed(count * sizeof(Bucket)));
+  shard.buckets = static_cast<Bucket*>(allocate_zeroed(count * sizeof(Bucket), alignof(Bucket)));
   shard.count = count;
   shard.grow_at = full_at(count);
   shard.shrink_below = count > kFewToShrink ? full_at(count) / 4 : 0; // far from full: a swing does not resize twice
@@ -157,7 +135,7 @@ void BlockMap::resize(Shard& shard, std::uint32_t count) {
       to->c[place] = bucket.c[from];
     }
   }
-  if (old.buckets != nullptr) release(old.buckets, old.count * sizeof(Bucket));
+  if (old.buckets != nullptr) release_table(old.buckets, old.count * sizeof(Bucket));
 }
 
 bool BlockMap::insert_in_side(const Block& block) {

@@ -1,13 +1,11 @@
 #include "analysis/live_map.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
-#include "base/check.h"
+#include "analysis/table_memory.h"
 
 namespace heaptape {
 
@@ -20,28 +18,6 @@ constexpr std::uint32_t full_at(std::uint32_t buckets) { return buckets * 14 / 5
 
 // Up to here, 32 MiB over all shards, memory is cheaper than moving blocks: shards double, and stay.
 constexpr std::uint32_t kThrifty = 8192;
-
-// Large arrays come straight from the kernel: they are zero, and they go back when freed, while malloc would keep the odd
-// sizes of a growing table as holes.
-constexpr std::size_t kMapFrom = std::size_t{64} << 10;
-// From here on most of the time goes into address translation.
-constexpr std::size_t kHugeFrom = std::size_t{2} << 20;
-
-void* allocate_zeroed(std::size_t bytes) {
-  void* memory = bytes >= kMapFrom ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                                   : std::aligned_alloc(64, bytes);
-  HT_CHECK(memory != nullptr && memory != MAP_FAILED);
-  if (bytes < kMapFrom) std::memset(memory, 0, bytes);
-  if (bytes >= kHugeFrom) ::madvise(memory, bytes, MADV_HUGEPAGE);
-  return memory;
-}
-
-void release(void* memory, std::size_t bytes) {
-  if (bytes >= kMapFrom)
-    ::munmap(memory, bytes);
-  else
-    std::free(memory);
-}
 
 } // namespace
 
@@ -59,7 +35,7 @@ LiveMap& LiveMap::operator=(LiveMap&& other) noexcept {
 }
 
 LiveMap::~LiveMap() {
-  for (Shard& shard : shards_) release(shard.buckets, shard.count * sizeof(Bucket));
+  for (Shard& shard : shards_) release_table(shard.buckets, shard.count * sizeof(Bucket));
 }
 
 std::size_t LiveMap::memory_bytes() const {
@@ -154,7 +130,7 @@ void LiveMap::shrink(Shard& shard) {
 
 void LiveMap::resize(Shard& shard, std::uint32_t count) {
   const Shard old = shard;
-  shard.buckets = static_cast<Bucket*>(allocate_zeroed(count * sizeof(Bucket)));
+  shard.buckets = static_cast<Bucket*>(allocate_zeroed(count * sizeof(Bucket), alignof(Bucket)));
   shard.count = count;
   shard.stuck = 0;
   shard.most_stuck = ~std::uint32_t{0};
@@ -170,7 +146,7 @@ void LiveMap::resize(Shard& shard, std::uint32_t count) {
     }
   }
   shard.most_stuck = shard.stuck + count / 8 + kFewest; // enough more to be worth the work again
-  if (old.buckets != nullptr) release(old.buckets, old.count * sizeof(Bucket));
+  if (old.buckets != nullptr) release_table(old.buckets, old.count * sizeof(Bucket));
 }
 
 bool LiveMap::insert_in_side(std::uint64_t address, LiveBlock block) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "analysis/heap_model.h"
+#include "analysis/summary_of.h"
 
 namespace heaptape::cli {
 namespace {
@@ -19,19 +20,8 @@ Summary count_events(const TapeReader& tape) {
     heap.apply(*event);
     last_us = event->time_us;
   }
-  const HeapTotals& totals = heap.totals();
-  Summary summary;
-  summary.events = totals.events;
-  summary.per_kind = totals.per_kind;
+  Summary summary = summary_of(heap.totals());
   summary.duration_us = last_us;
-  summary.allocated_bytes = totals.allocated_bytes;
-  summary.allocated_blocks = totals.allocated_blocks;
-  summary.live_bytes = totals.live_bytes;
-  summary.live_blocks = totals.live_blocks;
-  summary.peak_bytes = totals.peak_bytes;
-  summary.peak_event = totals.peak_event;
-  summary.peak_us = totals.peak_us;
-  summary.unknown_releases = totals.unknown_releases;
   return summary;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/summary_of.h"
 #include "wire/loss_name.h"
 
 namespace heaptape {
@@ -147,17 +148,7 @@ bool Recording::program_replaced() const {
 
 Summary Recording::summarize() const {
   const HeapTotals& totals = sink_.totals_written();
-  Summary summary;
-  summary.events = totals.events;
-  summary.per_kind = totals.per_kind;
-  summary.allocated_bytes = totals.allocated_bytes;
-  summary.allocated_blocks = totals.allocated_blocks;
-  summary.live_bytes = totals.live_bytes;
-  summary.live_blocks = totals.live_blocks;
-  summary.peak_bytes = totals.peak_bytes;
-  summary.peak_event = totals.peak_event;
-  summary.peak_us = totals.peak_us;
-  summary.unknown_releases = totals.unknown_releases;
+  Summary summary = summary_of(totals);
   summary.reordered = builder_.reordered();
   const auto lose = [&](const std::string& name, std::uint64_t count) {
     if (count != 0) summary.losses[name] += count;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/heap_model.h"
+#include "analysis/summary_of.h"
 #include "report/import/heaptrack_places.h"
 #include "tape/event_encoder.h"
 
@@ -230,23 +231,6 @@ private:
   std::optional<Error> failure_;
 };
 
-Summary summary_of(const HeapTotals& totals, std::uint64_t duration_us, std::string note) {
-  Summary summary;
-  summary.events = totals.events;
-  summary.per_kind = totals.per_kind;
-  summary.duration_us = duration_us;
-  summary.allocated_bytes = totals.allocated_bytes;
-  summary.allocated_blocks = totals.allocated_blocks;
-  summary.live_bytes = totals.live_bytes;
-  summary.live_blocks = totals.live_blocks;
-  summary.peak_bytes = totals.peak_bytes;
-  summary.peak_event = totals.peak_event;
-  summary.peak_us = totals.peak_us;
-  summary.unknown_releases = totals.unknown_releases;
-  summary.note = std::move(note);
-  return summary;
-}
-
 Result<Summary> Importer::finish(const std::string& name, std::string note) {
   write_events();
   if (!samples_.empty()) keep(tape_.add_samples(samples_));
@@ -258,7 +242,9 @@ Result<Summary> Importer::finish(const std::string& name, std::string note) {
   keep(tape_.add_meta({{"command", arguments},
                        {"program", command_.substr(0, command_.find(' '))},
                        {"imported", "heaptrack " + name}}));
-  Summary summary = summary_of(model_.totals(), time_us_, std::move(note));
+  Summary summary = summary_of(model_.totals());
+  summary.duration_us = time_us_;
+  summary.note = std::move(note);
   if (!failure_) keep(tape_.add_summary(summary));
   if (failure_) return *failure_;
   return summary;
