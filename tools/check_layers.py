@@ -25,7 +25,8 @@ ARROWS = {
     "collector": {"analysis", "tape", "wire", "base"},
     "report": {"analysis", "symbols", "tape", "wire", "base"},
     "server": {"report", "analysis", "symbols", "tape", "wire", "base"},
-    "cli": {"server", "report", "analysis", "symbols", "collector", "tape", "wire", "base"},
+    "shell": {"report", "analysis", "symbols", "tape", "wire", "base"},
+    "cli": {"shell", "server", "report", "analysis", "symbols", "collector", "tape", "wire", "base"},
 }
 
 # Tests that look into the recorder and cannot lie beside it: they are loaded into real programs.

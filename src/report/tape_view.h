@@ -9,19 +9,14 @@
 
 #include "analysis/index.h"
 #include "base/result.h"
+#include "report/position.h"
 #include "report/stack_names.h"
 #include "report/symbolize_tape.h"
+#include "report/time_text.h"
 #include "symbols/demangle.h"
 #include "tape/contents.h"
 
 namespace heaptape {
-
-// A point between two events.
-struct Moment {
-  std::uint64_t event = 0; // the last one before it
-  std::uint64_t time_us = 0;
-  std::string label{}; // as the user named it
-};
 
 struct OpenView {
   NameForm names = NameForm::Short;
@@ -47,8 +42,9 @@ public:
   // No name at all was found, though there are stacks.
   bool nameless() const { return parts_->nameless; }
 
-  // "start", "end", "peak", a mark's name, an event's number, or a time such as 12.5s. Moments behind the end are refused.
+  // See position.h; there is no cursor.
   Result<Moment> moment(const std::string& text) const;
+  PositionPoints points() const;
 
 private:
   struct Parts {
@@ -63,8 +59,5 @@ private:
 
   std::unique_ptr<Parts> parts_;
 };
-
-// "2min", "12.5s", "200ms", "300us" or "µs"; nullopt: it is no time.
-std::optional<std::uint64_t> parse_time_us(std::string_view text);
 
 } // namespace heaptape

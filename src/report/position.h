@@ -1,0 +1,43 @@
+// Moments of a tape as people write them:
+//
+//   1234              after event 1234             peak              when most was live
+//   12.5s 200ms 2min  so long after the start      NAME              a mark of the program's own
+//   ^ or start        before the first event       $ or end          after the last
+//   @                 the cursor                   +N -N +2s -50ms   so far from the cursor
+//
+// and sums of these: @-5, peak+1, $-100, 'loaded'+20ms. Marks whose names would be read as something else are written in single quotes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "tape/contents.h"
+
+namespace heaptape {
+
+class TapeReader;
+
+// A point between two events.
+struct Moment {
+  std::uint64_t event = 0; // the last one before it
+  std::uint64_t time_us = 0;
+  std::string label{}; // as the user named it
+};
+
+// What positions are counted from. The parts must outlive it.
+struct PositionPoints {
+  const TapeReader& tape;
+  const std::vector<Mark>& marks;
+  Moment peak{};
+  Moment end{};                   // nothing is behind it
+  std::optional<Moment> cursor{}; // none: there is no cursor, and @, +N and -N are refused
+};
+
+// Moments before the start and behind the end are refused.
+Result<Moment> find_position(std::string_view text, const PositionPoints& points);
+
+} // namespace heaptape

@@ -1,0 +1,77 @@
+// A tape opened to be asked, and a cursor on it. Every command of the shell works on one. One thread at a time, but stop() may come from
+// a signal handler.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "analysis/heap_cursor.h"
+#include "base/result.h"
+#include "report/tape_view.h"
+#include "report/text_style.h"
+
+namespace heaptape {
+
+struct OpenSession {
+  OpenView view{};
+  std::uint64_t limit = 0; // the tape seems to end with this event; 0: with its last
+};
+
+// Movable; the parts stay where they are.
+class Session {
+public:
+  // Stands at the end of the tape.
+  static Result<Session> open(const std::string& path, const OpenSession& options = {});
+
+  const TapeView& view() const { return parts_->view; }
+  const TapeReader& tape() const { return parts_->view.tape(); }
+  StackNames& names() const { return parts_->view.names(); }
+
+  // The heap at the cursor. Loaded when it is first asked for after a move; moving itself costs nothing.
+  HeapCursor& heap();
+
+  // Where the cursor stands: after this event.
+  std::uint64_t event() const { return parts_->event; }
+  std::uint64_t time_us() const { return parts_->time_us; }
+  void move_to(const Moment& moment);
+
+  // First and last moment: 0 and the last event, or the limit.
+  std::uint64_t last_event() const { return parts_->last_event; }
+  std::uint64_t last_us() const { return parts_->last_us; }
+
+  // A position as the user writes it: see report/position.h.
+  Result<Moment> position(std::string_view text) const;
+  // 0x7f3c..., 7f3c... with at least one letter or eight digits, a symbol's name, or symbol+offset (both forms in any sum).
+  Result<std::uint64_t> address(std::string_view text) const;
+
+  // How answers are to look; the caller sets it.
+  TextStyle style{};
+
+  // Whether the user asked the running command to end.
+  bool should_stop() const { return parts_->stop.load(std::memory_order_relaxed); }
+  std::function<bool()> stopper() const {
+    return [flag = &parts_->stop] { return flag->load(std::memory_order_relaxed); };
+  }
+  void stop() { parts_->stop.store(true, std::memory_order_relaxed); }
+  void go_on() { parts_->stop.store(false, std::memory_order_relaxed); }
+
+private:
+  struct Parts {
+    explicit Parts(TapeView opened) : view(std::move(opened)) {}
+    TapeView view;
+    std::optional<HeapCursor> cursor{};
+    std::uint64_t event = 0, time_us = 0;
+    std::uint64_t last_event = 0, last_us = 0;
+    std::atomic<bool> stop = false;
+  };
+  explicit Session(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+  std::unique_ptr<Parts> parts_;
+};
+
+} // namespace heaptape
