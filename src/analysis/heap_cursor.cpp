@@ -50,15 +50,19 @@ const Event* HeapCursor::step() {
   return event;
 }
 
+const std::vector<Block>& HeapCursor::blocks_by_address() {
+  if (sorted_) return by_address_;
+  by_address_.clear();
+  by_address_.reserve(static_cast<std::size_t>(state_.blocks().size()));
+  state_.blocks().for_each([&](const Block& block) { by_address_.push_back(block); });
+  std::sort(by_address_.begin(), by_address_.end(),
+            [](const Block& a, const Block& b) { return a.address < b.address; });
+  sorted_ = true;
+  return by_address_;
+}
+
 std::optional<Block> HeapCursor::find_around(std::uint64_t address) {
-  if (!sorted_) {
-    by_address_.clear();
-    by_address_.reserve(static_cast<std::size_t>(state_.blocks().size()));
-    state_.blocks().for_each([&](const Block& block) { by_address_.push_back(block); });
-    std::sort(by_address_.begin(), by_address_.end(),
-              [](const Block& a, const Block& b) { return a.address < b.address; });
-    sorted_ = true;
-  }
+  blocks_by_address();
   const auto after = std::partition_point(by_address_.begin(), by_address_.end(),
                                           [&](const Block& block) { return block.address <= address; });
   if (after == by_address_.begin()) return std::nullopt;

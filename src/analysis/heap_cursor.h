@@ -36,6 +36,8 @@ public:
   std::optional<Block> find(std::uint64_t address) const { return state_.blocks().find(address); }
   // The live block that holds this address. The first call after a move takes time: it sorts the live blocks.
   std::optional<Block> find_around(std::uint64_t address);
+  // All live blocks by address; valid until the cursor moves. The first call after a move takes time.
+  const std::vector<Block>& blocks_by_address();
 
   // Blocks of events that could not be read between the last keyframe and here; then the state is not the whole truth.
   const std::vector<Damage>& damage() const { return events_.damage(); }
@@ -48,7 +50,7 @@ private:
   const Index& index_;
   HeapState state_;
   EventCursor events_;
-  std::vector<Block> by_address_; // for find_around()
+  std::vector<Block> by_address_; // when sorted_
   bool sorted_ = false;
 };
 

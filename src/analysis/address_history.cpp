@@ -1,0 +1,168 @@
+#include "analysis/address_history.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_set>
+
+namespace heaptape {
+namespace {
+
+// A release names only where its block begins. Blocks that begin further in front than this, and not where malloc puts those that
+// have a mapping of their own, are noticed when they are made, and the tape is then read again.
+constexpr std::uint64_t kNear = std::uint64_t{128} << 10;
+
+// Picks the events that may matter. Const calls may come from any thread.
+class Picker {
+public:
+  explicit Picker(MemoryRange range) : range_(range), near_(range.begin > kNear ? range.begin - kNear : 0) {}
+
+  bool picks(const Event& event) const {
+    if (is_release(event.kind)) return may_begin(event.address);
+    if (is_allocation(event.kind)) return may_change(event);
+    if (is_reallocation(event.kind)) return may_change(event) || may_begin(event.old_address);
+    return is_mapping(event.kind);
+  }
+
+  // A block that begins here was made; false: its release would have been missed so far.
+  bool notice(std::uint64_t address) { return may_begin(address) || !far_.insert(address).second; }
+
+private:
+  // What makes a block: that one may lie here, or show that one that did is gone.
+  bool may_change(const Event& event) const {
+    return range_.meets(event.address, event.size) || may_begin(event.address);
+  }
+  bool may_begin(std::uint64_t address) const {
+    if (address >= range_.end) return false;
+    return address >= near_ || (address & 0xfff) == 0x10 || (!far_.empty() && far_.contains(address));
+  }
+
+  MemoryRange range_;
+  std::uint64_t near_;
+  std::unordered_set<std::uint64_t> far_;
+};
+
+// Makes lives of the picked events.
+class Lives {
+public:
+  Lives(MemoryRange range, std::size_t most) : range_(range), most_(most) {}
+
+  void apply(const Event& event) {
+    if (is_release(event.kind)) {
+      end(event.address, LifeEnd::Released, event, 0);
+    } else if (is_allocation(event.kind)) {
+      make(event, 0);
+    } else if (is_reallocation(event.kind)) {
+      const LifeEnd how = event.address != 0 ? LifeEnd::Reallocated : LifeEnd::Released;
+      if (!event.old_released) end(event.old_address, how, event, event.address);
+      make(event, event.old_address);
+    } else {
+      map(event);
+    }
+  }
+
+  History finish() {
+    for (const auto& [address, life] : open_) keep(life);
+    std::sort(history_.lives.begin(), history_.lives.end(),
+              [](const BlockLife& a, const BlockLife& b) { return a.event < b.event; });
+    if (history_.lives.size() > most_) {
+      const std::size_t extra = history_.lives.size() - most_;
+      history_.lives.erase(history_.lives.begin(), history_.lives.begin() + static_cast<std::ptrdiff_t>(extra));
+      history_.earlier += extra;
+    }
+    return std::move(history_);
+  }
+
+private:
+  // Watches the mappings for MappingSet.
+  struct Watch {
+    Lives& lives;
+    const Event& event;
+
+    void opened(const MappingPiece& piece, bool) const {
+      if (lives.range_.meets(piece.begin, piece.bytes())) lives.history_.mappings.push_back({piece});
+    }
+    void closed(const MappingPiece& piece) const {
+      const auto found =
+          std::find_if(lives.history_.mappings.rbegin(), lives.history_.mappings.rend(),
+                       [&](const MappingLife& life) { return life.closed_event == 0 && life.piece == piece; });
+      if (found == lives.history_.mappings.rend()) return;
+      found->closed_event = event.number;
+      found->closed_us = event.time_us;
+    }
+  };
+
+  void map(const Event& event) { mappings_.apply(event, Watch{*this, event}); }
+
+  void make(const Event& event, std::uint64_t from) {
+    if (event.address == 0) return;
+    end(event.address, LifeEnd::Unseen, event, 0);
+    if (!range_.meets(event.address, event.size)) return;
+    BlockLife& life = open_[event.address];
+    life.address = event.address;
+    life.size = event.size;
+    life.kind = event.kind;
+    life.event = event.number;
+    life.time_us = event.time_us;
+    life.owner = {event.stack, event.thread};
+    life.from = from;
+  }
+
+  void end(std::uint64_t address, LifeEnd how, const Event& event, std::uint64_t to) {
+    const auto found = open_.find(address);
+    if (found == open_.end()) return;
+    BlockLife& life = found->second;
+    life.ended = how;
+    life.end_kind = event.kind;
+    life.end_event = event.number;
+    life.end_us = event.time_us;
+    life.ender = {event.stack, event.thread};
+    life.to = to;
+    keep(life);
+    open_.erase(found);
+  }
+
+  void keep(const BlockLife& life) {
+    history_.lives.push_back(life);
+    // Lives come in the order in which they end; a block that lived long comes late and may be older than those dropped here.
+    if (history_.lives.size() < 2 * most_ + 1024) return;
+    const auto middle = history_.lives.end() - static_cast<std::ptrdiff_t>(most_);
+    std::nth_element(history_.lives.begin(), middle, history_.lives.end(),
+                     [](const BlockLife& a, const BlockLife& b) { return a.event < b.event; });
+    history_.earlier += static_cast<std::uint64_t>(middle - history_.lives.begin());
+    history_.lives.erase(history_.lives.begin(), middle);
+  }
+
+  MemoryRange range_;
+  std::size_t most_;
+  std::map<std::uint64_t, BlockLife> open_; // by address
+  MappingSet mappings_;
+  History history_;
+};
+
+} // namespace
+
+History history_of(const TapeReader& tape, const HistoryQuery& query) {
+  Picker picker(query.range);
+  for (;;) {
+    Lives lives(query.range, query.most);
+    bool missed = false;
+    bool stopped = false;
+    EventCursor cursor = tape.events();
+    for (auto run = cursor.next_run_until(query.until); !run.empty() && !stopped;
+         run = cursor.next_run_until(query.until)) {
+      for (const Event& event : run) {
+        if (!picker.picks(event)) continue;
+        const bool makes = event.address != 0 && (is_allocation(event.kind) || is_reallocation(event.kind));
+        if (makes && query.range.meets(event.address, event.size)) missed |= !picker.notice(event.address);
+        lives.apply(event);
+      }
+      stopped = query.should_stop && query.should_stop();
+    }
+    if (missed && !stopped) continue;
+    History history = lives.finish();
+    history.stopped = stopped;
+    return history;
+  }
+}
+
+} // namespace heaptape

@@ -1,0 +1,36 @@
+// One call stack, in a line or in full.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "base/ids.h"
+#include "report/json_writer.h"
+#include "report/stack_names.h"
+#include "report/text_style.h"
+#include "report/worst.h"
+
+namespace heaptape {
+
+// One thread at a time. The names must outlive it.
+class StackText {
+public:
+  explicit StackText(StackNames& names) : names_(names), plumbing_(names) {}
+
+  // "Cache::insert cache.cpp:88": the function that the stack is charged to (report/worst.h). "(no stack)" without frames.
+  std::string site(StackId stack);
+  // The same with whom it works for: "Cache::insert cache.cpp:88 <- Session::load <- handle_request".
+  std::string chain(StackId stack, std::size_t callers = 2);
+  // Every frame on a line of its own, innermost first:
+  //   "  #0  Cache::insert  cache.cpp:88:14  (inlined)".
+  std::string frames(StackId stack, std::string_view indent, const TextStyle& style);
+  // An array of objects with function, file, line, column, module, offset, inlined.
+  void write_json(JsonWriter& json, StackId stack);
+
+private:
+  StackNames& names_;
+  Plumbing plumbing_;
+};
+
+} // namespace heaptape
