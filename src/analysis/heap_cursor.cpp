@@ -43,6 +43,14 @@ void HeapCursor::seek_event(std::uint64_t number) {
 
 void HeapCursor::seek_time(std::uint64_t time_us) { seek_event(last_event_until(tape_, time_us)); }
 
+HeapState HeapCursor::take_state() {
+  HeapState taken = std::move(state_);
+  state_ = HeapState();
+  events_ = tape_.events();
+  sorted_ = false;
+  return taken;
+}
+
 const Event* HeapCursor::step() {
   sorted_ = false;
   const Event* event = events_.next();

@@ -29,6 +29,8 @@ public:
   std::uint64_t time_us() const { return state_.time_us(); }
 
   const HeapState& state() const { return state_; }
+  // Gives the state away, for who goes on by himself; the cursor then stands before the first event.
+  HeapState take_state();
   const HeapTotals& totals() const { return state_.totals(); }
   Owner owner_of(const Block& block) const { return state_.owners()[block.owner]; }
 

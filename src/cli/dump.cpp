@@ -6,7 +6,7 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/console.h"
-#include "cli/damage_text.h"
+#include "report/damage_text.h"
 #include "cli/event_filter.h"
 #include "cli/event_text.h"
 #include "cli/exit_codes.h"

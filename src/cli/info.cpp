@@ -5,7 +5,7 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/console.h"
-#include "cli/damage_text.h"
+#include "report/damage_text.h"
 #include "cli/exit_codes.h"
 #include "cli/info_json.h"
 #include "cli/loss_text.h"

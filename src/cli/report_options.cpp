@@ -12,7 +12,7 @@
 #include "base/system_error.h"
 #include "cli/choose_tape.h"
 #include "cli/console.h"
-#include "cli/damage_text.h"
+#include "report/damage_text.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "collector/decimal_text.h"

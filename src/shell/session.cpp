@@ -1,8 +1,9 @@
 #include "shell/session.h"
 
 #include <algorithm>
+#include <charconv>
 
-#include "analysis/moments.h"
+#include "base/number_text.h"
 
 namespace heaptape {
 
@@ -10,6 +11,7 @@ Result<Session> Session::open(const std::string& path, const OpenSession& option
   Result<TapeView> view = TapeView::open(path, options.view);
   if (!view) return view.error();
   auto parts = std::make_unique<Parts>(std::move(view).value());
+  parts->symbol_options = options.view.symbols;
   Moment end = parts->view.points().end;
   if (options.limit != 0 && options.limit < end.event) {
     Result<Moment> limit = parts->view.moment(std::to_string(options.limit));
@@ -38,6 +40,63 @@ Result<Moment> Session::position(std::string_view text) const {
   if (points.peak.event > points.end.event) points.peak = points.end;
   points.cursor = Moment{parts_->event, parts_->time_us};
   return find_position(text, points);
+}
+
+ProgramSymbols& Session::symbols() {
+  if (!parts_->symbols) parts_->symbols.emplace(tape(), parts_->symbol_options);
+  return *parts_->symbols;
+}
+
+namespace {
+
+std::optional<std::uint64_t> number_in(std::string_view text, int base) {
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, status] = std::from_chars(text.data(), end, number, base);
+  if (text.empty() || status != std::errc{} || rest != end) return std::nullopt;
+  return number;
+}
+
+std::optional<std::uint64_t> plain_address(std::string_view text) {
+  if (text.starts_with("0x") || text.starts_with("0X")) return number_in(text.substr(2), 16);
+  return text.size() >= 8 ? number_in(text, 16) : std::nullopt;
+}
+
+// "16" or "0x10".
+std::optional<std::uint64_t> offset_in(std::string_view text) {
+  return text.starts_with("0x") ? number_in(text.substr(2), 16) : number_in(text, 10);
+}
+
+} // namespace
+
+Result<std::uint64_t> Session::address(std::string_view text) {
+  if (const auto plain = plain_address(text)) return *plain;
+  // The last sign of "symbol+offset"; names such as operator+ and operator-> hold some themselves.
+  if (const std::size_t sign = text.find_last_of("+-"); sign != text.npos && sign != 0) {
+    if (const auto offset = offset_in(text.substr(sign + 1))) {
+      const Result<std::uint64_t> base = address(text.substr(0, sign));
+      if (!base) return base.error();
+      return text[sign] == '+' ? base.value() + *offset : base.value() - *offset;
+    }
+  }
+  const std::string shown = "'" + printable(text) + "'";
+  std::vector<FoundSymbol> found = symbols().named(text);
+  std::erase_if(found, [](const FoundSymbol& one) { return one.symbol->sort == SymbolSort::ThreadLocal; });
+  // Copies of one function at one place, and a name that every file may have: the program's own comes first.
+  if (found.empty()) {
+    const bool missing = !symbols().problems().empty();
+    return Error{ErrorCode::NotFound, shown + " is no address such as 0x5581c2e0, and no symbol of that name was found" +
+                                          (missing ? " (some of the program's files are not on this machine)" : "")};
+  }
+  const std::uint64_t address = found.front().address;
+  const bool same = std::all_of(found.begin(), found.end(), [&](const FoundSymbol& one) {
+    return one.address == address || one.module != found.front().module;
+  });
+  if (!same) {
+    return Error{ErrorCode::Usage, shown + " names " + count_of(found.size(), "symbol") +
+                                       "; 'symbol " + printable(text) + "' lists them, and an address says which is meant"};
+  }
+  return address;
 }
 
 } // namespace heaptape

@@ -12,6 +12,8 @@
 
 #include "analysis/heap_cursor.h"
 #include "base/result.h"
+#include "report/program_symbols.h"
+#include "report/stack_text.h"
 #include "report/tape_view.h"
 #include "report/text_style.h"
 
@@ -46,8 +48,12 @@ public:
 
   // A position as the user writes it: see report/position.h.
   Result<Moment> position(std::string_view text) const;
-  // 0x7f3c..., 7f3c... with at least one letter or eight digits, a symbol's name, or symbol+offset (both forms in any sum).
-  Result<std::uint64_t> address(std::string_view text) const;
+  // 0x7f3c..., hexadecimal digits without the 0x when there are at least eight, a symbol's name, or one of these +offset or -offset.
+  Result<std::uint64_t> address(std::string_view text);
+  // Names by address and addresses by name, from the program's files.
+  ProgramSymbols& symbols();
+  // Stacks in words; remembers what it has named.
+  StackText& stacks() { return parts_->stacks; }
 
   // How answers are to look; the caller sets it.
   TextStyle style{};
@@ -62,8 +68,11 @@ public:
 
 private:
   struct Parts {
-    explicit Parts(TapeView opened) : view(std::move(opened)) {}
+    explicit Parts(TapeView opened) : view(std::move(opened)), stacks(view.names()) {}
     TapeView view;
+    StackText stacks;
+    std::optional<ProgramSymbols> symbols{};
+    SymbolOptions symbol_options{};
     std::optional<HeapCursor> cursor{};
     std::uint64_t event = 0, time_us = 0;
     std::uint64_t last_event = 0, last_us = 0;

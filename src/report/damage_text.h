@@ -6,9 +6,9 @@
 
 #include "tape/reader.h"
 
-namespace heaptape::cli {
+namespace heaptape {
 
 // One sentence per stretch of the file that could not be read; after a few, one for the rest.
 std::vector<std::string> damage_sentences(const std::vector<Damage>& damage);
 
-} // namespace heaptape::cli
+} // namespace heaptape

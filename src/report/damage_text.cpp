@@ -1,10 +1,10 @@
-#include "cli/damage_text.h"
+#include "report/damage_text.h"
 
 #include <fmt/format.h>
 
-#include "cli/quantities.h"
+#include "base/number_text.h"
 
-namespace heaptape::cli {
+namespace heaptape {
 
 std::vector<std::string> damage_sentences(const std::vector<Damage>& damage) {
   constexpr std::size_t kListed = 10;
@@ -25,4 +25,4 @@ std::vector<std::string> damage_sentences(const std::vector<Damage>& damage) {
   return sentences;
 }
 
-} // namespace heaptape::cli
+} // namespace heaptape

@@ -1,0 +1,36 @@
+// Is a tape whole, and could its events have happened?
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tape/reader.h"
+
+namespace heaptape {
+
+struct Problem {
+  std::uint64_t event = 0; // 0: about the file as a whole
+  std::string sentence;
+};
+
+struct Verdict {
+  std::uint64_t events = 0;
+  std::uint64_t unknown_releases = 0;
+  std::uint64_t problem_count = 0; // all of them; the list may be shorter
+  std::vector<Problem> problems;
+  bool finished = false; // the recording came to its end
+  bool partial = false;  // not all events were looked at
+};
+
+struct VerifyTape {
+  std::uint64_t limit = 0;             // look at the first so many events only; 0: at all
+  std::function<bool()> should_stop{}; // asked now and then
+};
+
+Verdict verify_tape(const TapeReader& tape, const VerifyTape& options = {});
+std::string verdict_text(const std::string& name, const Verdict& verdict);
+std::string verdict_json(const std::string& name, const Verdict& verdict);
+
+} // namespace heaptape

@@ -1,0 +1,19 @@
+// Every command of the shell, each defined in the file named beside it.
+#pragma once
+
+#include "shell/command.h"
+
+namespace heaptape {
+
+extern const Command kGotoCommand, kNextCommand, kPrevCommand, kFindCommand, kMarksCommand, kPeakCommand; // moving.cpp
+extern const Command kEventsCommand, kEventCommand, kStackCommand, kTextCommand;                          // events.cpp
+extern const Command kWhereCommand, kStatsCommand, kThreadsCommand;                                       // state.cpp
+extern const Command kOwnerCommand, kHistoryCommand;                                                      // owner.cpp
+extern const Command kExplainCommand;                                                                     // explain.cpp
+extern const Command kBlocksCommand;                                                                      // blocks.cpp
+extern const Command kLiveCommand, kTopCommand, kLeaksCommand, kDiffCommand;                              // costs.cpp
+extern const Command kSymbolCommand, kSymbolAtCommand;                                                    // symbols.cpp
+extern const Command kVerifyCommand;                                                                      // verify.cpp
+extern const Command kHelpCommand;                                                                        // help.cpp
+
+} // namespace heaptape

@@ -1,0 +1,121 @@
+// The live blocks at the cursor, one by one.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "analysis/event_search.h"
+#include "base/number_text.h"
+#include "report/filter.h"
+#include "shell/all_commands.h"
+#include "shell/describe.h"
+
+namespace heaptape {
+namespace {
+
+enum class Order : std::uint8_t { Largest, Smallest, Oldest, Newest, Address, Stack };
+
+Result<Order> order_of(const std::optional<std::string>& word) {
+  if (!word || *word == "largest" || *word == "size") return Order::Largest;
+  if (*word == "smallest") return Order::Smallest;
+  if (*word == "oldest" || *word == "age") return Order::Oldest;
+  if (*word == "newest") return Order::Newest;
+  if (*word == "address") return Order::Address;
+  if (*word == "stack") return Order::Stack;
+  return Error{ErrorCode::Usage, "--by is largest, smallest, oldest, newest, address or stack, not '" + *word + "'"};
+}
+
+bool comes_first(Order order, const HeapState& state, const Block& a, const Block& b) {
+  switch (order) {
+  case Order::Largest: return std::pair(b.size, a.event) < std::pair(a.size, b.event);
+  case Order::Smallest: return std::pair(a.size, a.event) < std::pair(b.size, b.event);
+  case Order::Oldest: return a.event < b.event;
+  case Order::Newest: return a.event > b.event;
+  case Order::Address: return a.address < b.address;
+  case Order::Stack: {
+    const StackId one = state.owners()[a.owner].stack, other = state.owners()[b.owner].stack;
+    return std::pair(one, a.event) < std::pair(other, b.event);
+  }
+  }
+  return false;
+}
+
+Result<> blocks(Session& session, Words& words, Printer& out) {
+  const bool json = words.flag("--json"), all = words.flag("--all"), with_stacks = words.flag("--stacks");
+  const auto by = words.option("--by");
+  if (!by) return by.error();
+  const Result<Order> order = order_of(by.value());
+  if (!order) return order.error();
+  const auto most = words.option("-n");
+  if (!most) return most.error();
+  std::size_t rows = 20;
+  if (most.value() && (rows = std::strtoull(most.value()->c_str(), nullptr, 10)) == 0) {
+    return Error{ErrorCode::Usage, "-n needs a number of blocks"};
+  }
+  const std::string text = words.rest();
+  if (const Result<> done = words.finish(); !done) return done.error();
+  Result<Filter> filter = Filter::parse(text, FilterOf::Blocks, session.view());
+  if (!filter) return filter.error();
+
+  HeapCursor& heap = session.heap();
+  std::vector<Block> found;
+  Cost total;
+  heap.state().blocks().for_each([&](const Block& block) {
+    BlockFacts facts{.block = block, .owner = heap.owner_of(block), .kind = EventKind::None, .now_us = session.time_us()};
+    if (filter.value().needs_kind()) {
+      if (const auto event = event_numbered(session.tape(), block.event)) facts.kind = event->kind;
+    }
+    if (!filter.value().matches(facts)) return;
+    total += Cost::of(block.size);
+    found.push_back(block);
+  });
+  if (all || json) rows = found.size();
+  rows = std::min(rows, found.size());
+  const auto middle = found.begin() + static_cast<std::ptrdiff_t>(rows);
+  std::partial_sort(found.begin(), middle, found.end(),
+                    [&](const Block& a, const Block& b) { return comes_first(order.value(), heap.state(), a, b); });
+  if (json) {
+    for (const Block& block : found) {
+      JsonWriter line;
+      write_block_json(line, session, session.stacks(), block);
+      if (!out.print(line.text() + "\n")) break;
+    }
+    return Unit{};
+  }
+  out.print(fmt::format("{:<16} {:>14}  {:>12}  {:>12}  {:<5} {}\n", "address", "size", "age", "event", "thr", "made by"));
+  Cost shown;
+  for (auto block = found.begin(); block != middle; ++block) {
+    const Owner who = heap.owner_of(*block);
+    shown += Cost::of(block->size);
+    std::string line = fmt::format("{:<16} {:>14}  {:>12}  {:>12}  {:<5} {}", hex(block->address), with_separators(block->size),
+                                   duration_text(session.time_us() - std::min(session.time_us(), block->time_us)), with_separators(block->event),
+                                   "T" + std::to_string(who.thread.value), with_stacks ? std::string() : session.stacks().chain(who.stack, 2));
+    if (session.style.width != 0 && !with_stacks) line = shortened(line, session.style.width);
+    line += "\n";
+    if (with_stacks) line += session.stacks().frames(who.stack, "    ", session.style);
+    if (!out.print(line) || session.should_stop()) return Unit{};
+  }
+  if (found.size() > rows) {
+    out.print(fmt::format("{} more of {}; -n N shows more, --all all\n", count_of(found.size() - rows, "block"),
+                          bytes_text(total.bytes - shown.bytes)));
+  }
+  out.print(fmt::format("{} in {}{}\n", exact_bytes_text(total.bytes), count_of(total.blocks, "block"), text.empty() ? " live" : " match"));
+  return Unit{};
+}
+
+} // namespace
+
+const Command kBlocksCommand{
+    .name = "blocks",
+    .arguments = "[FILTER]",
+    .summary = "the live blocks: largest, oldest, of one function, ...",
+    .help = "--by ORDER   largest (default), smallest, oldest, newest, address or stack\n"
+            "-n N         show N blocks (default: 20); --all shows all\n"
+            "--stacks     with every frame\n"
+            "--json       one object per line\n",
+    .example = "blocks size>4k and age>10s and fn~\"Cache\" --by oldest",
+    .group = CommandGroup::Memory,
+    .takes = Takes::Filter,
+    .run = blocks,
+    .alias = "b"};
+
+} // namespace heaptape

@@ -1,0 +1,38 @@
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "base/number_text.h"
+#include "shell/all_commands.h"
+
+namespace heaptape {
+
+std::span<const Command* const> commands() {
+  static constexpr std::array kAll{
+      &kGotoCommand,    &kNextCommand,     &kPrevCommand,    &kFindCommand,   &kMarksCommand,   &kPeakCommand,
+      &kWhereCommand,   &kEventsCommand,   &kEventCommand,   &kStackCommand,  &kTextCommand,    &kThreadsCommand,
+      &kStatsCommand,   &kSymbolCommand,   &kSymbolAtCommand, &kOwnerCommand, &kHistoryCommand, &kExplainCommand,
+      &kBlocksCommand,  &kTopCommand,      &kLiveCommand,    &kLeaksCommand,  &kDiffCommand,    &kVerifyCommand,
+      &kHelpCommand,
+  };
+  return kAll;
+}
+
+Result<const Command*> find_command(std::string_view name) {
+  std::string near;
+  const Command* begins = nullptr;
+  std::size_t beginnings = 0;
+  for (const Command* command : commands()) {
+    if (command->name == name || (!command->alias.empty() && command->alias == name)) return command;
+    if (!command->name.starts_with(name)) continue;
+    begins = command;
+    ++beginnings;
+    near += (near.empty() ? "" : ", ") + std::string(command->name);
+  }
+  if (beginnings == 1) return begins;
+  const std::string shown = "'" + printable(name) + "'";
+  if (beginnings != 0) return Error{ErrorCode::Usage, shown + " may mean " + near};
+  return Error{ErrorCode::Usage, shown + " is no command; 'help' lists them"};
+}
+
+} // namespace heaptape

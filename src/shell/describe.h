@@ -1,0 +1,39 @@
+// The pieces that answers are made of: moments, blocks and their lives, in words.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "analysis/address_history.h"
+#include "analysis/block_map.h"
+#include "report/json_writer.h"
+#include "report/stack_text.h"
+#include "shell/session.h"
+#include "tape/event.h"
+
+namespace heaptape {
+
+std::string hex(std::uint64_t number);                          // "0x5581c2e0"
+std::string moment_text(std::uint64_t event, std::uint64_t us); // "event 1,234 at 12.500000 s"
+std::string thread_text(const Session& session, ThreadId thread); // "thread 3 (worker)"
+// "1.20 ms ago", "at the same time", "3.1 s later": one moment seen from another.
+std::string ago_text(std::uint64_t then_us, std::uint64_t now_us);
+
+// "64-byte block" and "empty block".
+std::string block_words(std::uint64_t size);
+// Where an address lies in a block: "its first byte", "16 bytes into it".
+std::string offset_words(std::uint64_t offset);
+
+// Two lines about a live block: what and since when; by whom.
+std::string live_block_text(Session& session, StackText& stacks, const Block& block);
+// Lines about one life: what it was, who made it, who ended it, what became of it. Times are told from the cursor.
+std::string life_text(Session& session, StackText& stacks, const BlockLife& life);
+
+void write_block_json(JsonWriter& json, Session& session, StackText& stacks, const Block& block);
+void write_life_json(JsonWriter& json, StackText& stacks, const BlockLife& life);
+
+// One event as a line: number, time, thread, kind, address, size, what it was about.
+std::string event_line(const Event& event, const Block* ended);
+std::string event_titles();
+
+} // namespace heaptape

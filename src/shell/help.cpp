@@ -1,0 +1,88 @@
+// What the shell knows, from the commands themselves.
+#include <fmt/format.h>
+
+#include "shell/all_commands.h"
+
+namespace heaptape {
+namespace {
+
+std::string_view group_title(CommandGroup group) {
+  switch (group) {
+  case CommandGroup::Moving: return "Moving the cursor";
+  case CommandGroup::Asking: return "At the cursor";
+  case CommandGroup::Memory: return "Memory at the cursor";
+  case CommandGroup::Whole: return "The whole tape";
+  case CommandGroup::Shell: return "The shell";
+  }
+  return "";
+}
+
+constexpr std::string_view kPositions =
+    "Positions\n"
+    "  1234              after event 1234             peak              when most was live\n"
+    "  12.5s 200ms 2min  so long after the start      NAME              a mark of the program\n"
+    "  ^ or start        before the first event       $ or end          after the last\n"
+    "  @                 the cursor                   +N -N +2s -50ms   from the cursor\n"
+    "and sums of these: @-5, peak+1, $-100, loaded+20ms.\n";
+
+constexpr std::string_view kFilters =
+    "Filters\n"
+    "  size>1M and thread=3 and fn~\"parse\" and not kind=free\n"
+    "Comparisons: = != < <= > >= and ~ !~ for regular expressions; and, or, not, ( ).\n"
+    "Of events and blocks: event, time, thread, kind, address, size, stack, fn, file,\n"
+    "module. Of blocks also age. docs/guide/filters.md lists them all.\n";
+
+constexpr std::string_view kAddresses = "Addresses\n"
+                                        "  0x55d0c4a2e2a0, 55d0c4a2e2a0, symbol, symbol+16, symbol+0x10\n"
+                                        "Symbols are those of the program's files.\n";
+
+std::string overview() {
+  std::string text;
+  CommandGroup group = CommandGroup::Shell;
+  bool first = true;
+  for (const Command* command : commands()) {
+    if (first || command->group != group) text += fmt::format("{}{}\n", first ? "" : "\n", group_title(command->group));
+    first = false;
+    group = command->group;
+    const std::string usage = std::string(command->name) + (command->arguments.empty() ? "" : " ") + std::string(command->arguments);
+    text += fmt::format("  {:<32}{}\n", usage, command->summary);
+  }
+  text += fmt::format("  {:<32}{}\n", "quit", "leave (also exit, or Ctrl-D)");
+  return text + "\n'help COMMAND' says more, so do 'help positions', 'help filters' and 'help addresses'.\n"
+                "A command may be shortened as long as it is clear. Ctrl-C stops a search.\n";
+}
+
+Result<> help(Session&, Words& words, Printer& out) {
+  const auto word = words.next();
+  if (const Result<> done = words.finish(); !done) return done.error();
+  if (!word) {
+    out.print(overview());
+    return Unit{};
+  }
+  if (*word == "positions" || *word == "position") return out.print(kPositions), Unit{};
+  if (*word == "filters" || *word == "filter") return out.print(kFilters), Unit{};
+  if (*word == "addresses" || *word == "address") return out.print(kAddresses), Unit{};
+  const Result<const Command*> found = find_command(*word);
+  if (!found) return found.error();
+  const Command& command = *found.value();
+  std::string text = fmt::format("{}{}{}\n  {}\n", command.name, command.arguments.empty() ? "" : " ", command.arguments, command.summary);
+  if (!command.alias.empty()) text += fmt::format("  short: {}\n", command.alias);
+  if (!command.help.empty()) text += "\n" + std::string(command.help);
+  text += fmt::format("\nExample: {}\n", command.example);
+  out.print(text);
+  return Unit{};
+}
+
+} // namespace
+
+const Command kHelpCommand{.name = "help",
+                           .arguments = "[COMMAND]",
+                           .summary = "this list, or more about a command",
+                           .help = "Also: help positions, help filters, help addresses.\n",
+                           .example = "help explain",
+                           .group = CommandGroup::Shell,
+                           .takes = Takes::Command,
+                           .run = help,
+                           .alias = "?"};
+
+} // namespace heaptape

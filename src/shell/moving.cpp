@@ -1,0 +1,216 @@
+// Commands that move the cursor.
+#include <fmt/format.h>
+
+#include "analysis/event_search.h"
+#include "base/number_text.h"
+#include "report/filter.h"
+#include "shell/all_commands.h"
+#include "shell/describe.h"
+
+namespace heaptape {
+namespace {
+
+// Where the cursor stands now, and the event that brought it there.
+Result<> say_where(Session& session, Printer& out) {
+  std::string text = moment_text(session.event(), session.time_us());
+  if (session.event() == 0) text = "before the first event";
+  if (session.event() == session.last_event()) text += ", the last one";
+  text += "\n";
+  if (const auto event = event_numbered(session.tape(), session.event())) {
+    text += fmt::format("  T{}  {} {}{}\n", event->thread.value, kind_name(event->kind), hex(event->address),
+                        event->size != 0 ? ", " + count_of(event->size, "byte") : "");
+    text += "    " + session.stacks().chain(event->stack, 4) + "\n";
+  }
+  out.print(text);
+  return Unit{};
+}
+
+Result<> go_to(Session& session, Words& words, Printer& out) {
+  const auto text = words.next();
+  if (!text) return Error{ErrorCode::Usage, "goto needs a position: an event's number, 12.5s, ^, $, peak, a mark, +N, -N"};
+  if (const Result<> done = words.finish(); !done) return done.error();
+  const Result<Moment> moment = session.position(*text);
+  if (!moment) return moment.error();
+  session.move_to(moment.value());
+  return say_where(session, out);
+}
+
+Result<std::uint64_t> count_in(Words& words) {
+  const auto word = words.peek();
+  if (!word || word->find_first_not_of("0123456789") != std::string::npos || word->size() > 18) return std::uint64_t{1};
+  words.next();
+  const std::uint64_t count = std::stoull(*word);
+  if (count == 0) return Error{ErrorCode::Usage, "0 steps lead nowhere"};
+  return count;
+}
+
+enum class Way : std::uint8_t { Forward, Back };
+
+Result<Filter> filter_in(const Session& session, Words& words) {
+  const std::string text = words.rest();
+  if (const Result<> done = words.finish(); !done) return done.error();
+  return Filter::parse(text, FilterOf::Events, session.view());
+}
+
+// The event `count` matching ones after the cursor.
+std::optional<Event> ahead(const Session& session, Filter& filter, std::uint64_t count) {
+  EventSearch search{.first = session.event() + 1, .last = session.last_event(), .should_stop = session.stopper()};
+  if (filter.matches_everything())
+    search.first += count - 1;
+  else
+    search.accept = [&filter, left = count](const Event& event) mutable { return filter.matches(event) && --left == 0; };
+  return find_first_event(session.tape(), search);
+}
+
+// The event `count` matching ones before the cursor's.
+std::optional<Event> behind(const Session& session, Filter& filter, std::uint64_t count) {
+  std::uint64_t at = session.event();
+  if (filter.matches_everything()) return at > count ? event_numbered(session.tape(), at - count) : std::nullopt;
+  EventSearch search{.accept = [&](const Event& event) { return filter.matches(event); }, .should_stop = session.stopper()};
+  std::optional<Event> found;
+  for (std::uint64_t i = 0; i < count && at > 1; ++i) {
+    search.last = at - 1;
+    found = find_last_event(session.tape(), search);
+    if (!found) break;
+    at = found->number;
+    if (i + 1 < count) found.reset();
+  }
+  return found;
+}
+
+Result<> land(Session& session, const std::optional<Event>& found, std::string_view nothing, Printer& out) {
+  if (!found) {
+    return Error{ErrorCode::NotFound, std::string(session.should_stop() ? "stopped" : nothing) + "; the cursor stays where it was"};
+  }
+  session.move_to({found->number, found->time_us});
+  return say_where(session, out);
+}
+
+Result<> step(Session& session, Words& words, Printer& out, Way way) {
+  const Result<std::uint64_t> count = count_in(words);
+  if (!count) return count.error();
+  Result<Filter> filter = filter_in(session, words);
+  if (!filter) return filter.error();
+  const bool any = filter.value().matches_everything();
+  if (any && way == Way::Back && session.event() == count.value()) {
+    session.move_to({});
+    return say_where(session, out);
+  }
+  const std::string side = way == Way::Forward ? "after" : "before";
+  return land(session, way == Way::Forward ? ahead(session, filter.value(), count.value()) : behind(session, filter.value(), count.value()),
+              any ? "there are not so many events " + side + " this one" : "no event " + side + " this one matches", out);
+}
+
+Result<> next(Session& session, Words& words, Printer& out) { return step(session, words, out, Way::Forward); }
+Result<> previous(Session& session, Words& words, Printer& out) { return step(session, words, out, Way::Back); }
+
+Result<> find(Session& session, Words& words, Printer& out) {
+  const bool back = words.flag("--back");
+  const bool first = words.flag("--first");
+  const bool last = words.flag("--last");
+  if (back + first + last > 1) return Error{ErrorCode::Usage, "only one of --back, --first and --last can be done"};
+  if (!words.peek()) return Error{ErrorCode::Usage, "find needs a filter, such as: find size>1M and fn~\"parse\""};
+  if (!first && !last) return step(session, words, out, back ? Way::Back : Way::Forward);
+  Result<Filter> filter = filter_in(session, words);
+  if (!filter) return filter.error();
+  const EventSearch search{.accept = [&](const Event& event) { return filter.value().matches(event); },
+                           .last = session.last_event(),
+                           .should_stop = session.stopper()};
+  return land(session, first ? find_first_event(session.tape(), search) : find_last_event(session.tape(), search),
+              "no event matches", out);
+}
+
+Result<> marks(Session& session, Words& words, Printer& out) {
+  const bool json = words.flag("--json");
+  if (const Result<> done = words.finish(); !done) return done.error();
+  if (json) {
+    JsonWriter writer;
+    writer.begin_array();
+    for (const Mark& mark : session.view().marks()) {
+      writer.begin_object().field("name", std::string_view(mark.name)).field("event", mark.event);
+      writer.field("time_us", mark.time_us).field("thread", mark.thread.value).end_object();
+    }
+    out.print(writer.end_array().text() + "\n");
+    return Unit{};
+  }
+  if (session.view().marks().empty()) {
+    out.print("the program set no marks (see heaptape_mark() in <heaptape/heaptape.h>)\n");
+    return Unit{};
+  }
+  for (const Mark& mark : session.view().marks()) {
+    const bool here = mark.event == session.event();
+    if (!out.print(fmt::format("{} {:>14}  {:>12} s  T{:<4} {}\n", here ? '>' : ' ', with_separators(mark.event),
+                               seconds_text(mark.time_us), mark.thread.value, printable(mark.name))))
+      break;
+  }
+  return Unit{};
+}
+
+Result<> peak(Session& session, Words& words, Printer& out) {
+  if (const Result<> done = words.finish(); !done) return done.error();
+  const Result<Moment> moment = session.position("peak");
+  if (!moment) return moment.error();
+  session.move_to(moment.value());
+  out.print(fmt::format("{} live at the peak\n", exact_bytes_text(session.heap().totals().live_bytes)));
+  return say_where(session, out);
+}
+
+} // namespace
+
+const Command kGotoCommand{
+    .name = "goto",
+    .arguments = "POSITION",
+    .summary = "go to an event, a time, a mark, the peak",
+    .help = "A position is an event's number, a time since the start (12.5s, 200ms, 2min),\n"
+            "^ or start, $ or end, @ (the cursor), peak, the name of a mark, +N or -N events\n"
+            "or +200ms from here, and sums of these: @-5, peak+1, $-100, loaded+20ms.\n",
+    .example = "goto peak-1",
+    .group = CommandGroup::Moving,
+    .takes = Takes::Position,
+    .run = go_to,
+    .alias = "g"};
+const Command kNextCommand{.name = "next",
+                           .arguments = "[N] [FILTER]",
+                           .summary = "go N events forward, or to the Nth that matches",
+                           .help = "Without a filter every event counts. 'help filters' says what filters can tell.\n",
+                           .example = "next kind=free and fn~\"Cache\"",
+                           .group = CommandGroup::Moving,
+                           .takes = Takes::Filter,
+                           .run = next,
+                           .alias = "n"};
+const Command kPrevCommand{.name = "prev",
+                           .arguments = "[N] [FILTER]",
+                           .summary = "go N events back, or to the Nth before that matches",
+                           .help = "The mirror image of next.\n",
+                           .example = "prev size>1M",
+                           .group = CommandGroup::Moving,
+                           .takes = Takes::Filter,
+                           .run = previous,
+                           .alias = "p"};
+const Command kFindCommand{.name = "find",
+                           .arguments = "[--back|--first|--last] FILTER",
+                           .summary = "go to the next event that matches",
+                           .help = "--back searches towards the start, --first finds the first of the whole tape,\n"
+                                   "--last the last. The cursor stays where it was when nothing matches.\n",
+                           .example = "find --last address=0x55d0c4a2e2a0",
+                           .group = CommandGroup::Moving,
+                           .takes = Takes::Filter,
+                           .run = find,
+                           .alias = "/"};
+const Command kMarksCommand{.name = "marks",
+                            .arguments = "",
+                            .summary = "the moments that the program named itself",
+                            .help = "Each with its event, time and thread; '>' is the one at the cursor.\n"
+                                    "--json   as JSON\n",
+                            .example = "marks",
+                            .group = CommandGroup::Moving,
+                            .run = marks};
+const Command kPeakCommand{.name = "peak",
+                           .arguments = "",
+                           .summary = "go to the moment when most was live",
+                           .help = "The same as 'goto peak', and says how much it was.\n",
+                           .example = "peak",
+                           .group = CommandGroup::Moving,
+                           .run = peak};
+
+} // namespace heaptape

@@ -1,0 +1,180 @@
+// Commands about one address: who has it now, and who ever had it.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/number_text.h"
+#include "shell/all_commands.h"
+#include "shell/describe.h"
+
+namespace heaptape {
+namespace {
+
+Result<std::uint64_t> address_in(Session& session, Words& words, const Command& command) {
+  const auto word = words.next();
+  if (!word) return Error{ErrorCode::Usage, std::string(command.name) + " needs an address, such as " + std::string(command.example)};
+  return session.address(*word);
+}
+
+// The live blocks in front of and behind an address that do not hold it.
+struct Neighbours {
+  const Block* before = nullptr;
+  const Block* after = nullptr;
+};
+Neighbours neighbours_of(HeapCursor& heap, std::uint64_t address, const std::optional<Block>& holder) {
+  const std::vector<Block>& blocks = heap.blocks_by_address();
+  const std::uint64_t begin = holder ? holder->address : address;
+  auto at = std::partition_point(blocks.begin(), blocks.end(), [&](const Block& block) { return block.address < begin; });
+  Neighbours found;
+  if (at != blocks.begin()) found.before = &*std::prev(at);
+  if (holder && at != blocks.end()) ++at;
+  if (at != blocks.end()) found.after = &*at;
+  return found;
+}
+
+std::string neighbour_line(Session& session, const char* side, const Block* block, std::uint64_t gap) {
+  if (block == nullptr) return fmt::format("  {:<8}no live block\n", side);
+  return fmt::format("  {:<8}{}  {}, {} away  {}\n", side, hex(block->address), block_words(block->size), bytes_text(gap),
+                     session.stacks().site(session.heap().owner_of(*block).stack));
+}
+
+Result<> owner(Session& session, Words& words, Printer& out) {
+  const bool json = words.flag("--json");
+  const Result<std::uint64_t> address = address_in(session, words, kOwnerCommand);
+  if (!address) return address.error();
+  if (const Result<> done = words.finish(); !done) return done.error();
+  HeapCursor& heap = session.heap();
+  const std::optional<Block> holder = heap.find_around(address.value());
+  const Neighbours near = neighbours_of(heap, address.value(), holder);
+  if (json) {
+    JsonWriter writer;
+    writer.begin_object().field("address", std::string_view(hex(address.value()))).field("event", session.event());
+    for (const auto& [name, block] : {std::pair{"block", holder ? &*holder : nullptr}, std::pair{"before", near.before},
+                                      std::pair{"after", near.after}}) {
+      writer.key(name);
+      if (block != nullptr)
+        write_block_json(writer, session, session.stacks(), *block);
+      else
+        writer.null();
+    }
+    if (holder) writer.field("offset", address.value() - holder->address);
+    out.print(writer.end_object().text() + "\n");
+    return Unit{};
+  }
+  std::string text;
+  if (holder) {
+    const Owner who = heap.owner_of(*holder);
+    text += fmt::format("{} is {} of a live {} at {}\n", hex(address.value()), address.value() == holder->address ? "the first byte" : count_of(address.value() - holder->address, "byte") + " into",
+                        block_words(holder->size), hex(holder->address));
+    text += fmt::format("  made {} by {} ({})\n", ago_text(holder->time_us, session.time_us()), thread_text(session, who.thread),
+                        moment_text(holder->event, holder->time_us));
+    text += session.stacks().frames(who.stack, "    ", session.style);
+  } else {
+    text += fmt::format("no live block holds {} here; 'history {}' says what was there, 'explain {}' what it may be\n",
+                        hex(address.value()), hex(address.value()), hex(address.value()));
+  }
+  const std::uint64_t begin = holder ? holder->address : address.value();
+  const std::uint64_t end = holder ? holder->address + holder->size : address.value();
+  text += neighbour_line(session, "before", near.before, near.before != nullptr ? begin - std::min(begin, near.before->address + near.before->size) : 0);
+  text += neighbour_line(session, "after", near.after, near.after != nullptr ? near.after->address - std::min(near.after->address, end) : 0);
+  out.print(text);
+  return Unit{};
+}
+
+std::string mapping_line(Session& session, const MappingLife& life) {
+  const MappingPiece& piece = life.piece;
+  std::string text = fmt::format("{}-{}  {} mapping of {}\n", hex(piece.begin), hex(piece.end), piece.anonymous ? "anonymous" : "file",
+                                 bytes_text(piece.bytes()));
+  text += fmt::format("  {:<10}event {:<12} {} s  {}\n{:12}{}\n", "mapped", with_separators(piece.event), seconds_text(piece.time_us),
+                      thread_text(session, piece.thread), "", session.stacks().chain(piece.stack, 4));
+  if (life.closed_event != 0) {
+    text += fmt::format("  {:<10}event {:<12} {} s\n", "unmapped", with_separators(life.closed_event), seconds_text(life.closed_us));
+  }
+  return text;
+}
+
+Result<> history(Session& session, Words& words, Printer& out) {
+  const bool json = words.flag("--json");
+  const bool all = words.flag("--all");
+  const auto most = words.option("--last");
+  if (!most) return most.error();
+  std::size_t rows = 20;
+  if (most.value()) {
+    rows = std::strtoull(most.value()->c_str(), nullptr, 10);
+    if (rows == 0) return Error{ErrorCode::Usage, "--last needs a number of blocks"};
+  }
+  const Result<std::uint64_t> begin = address_in(session, words, kHistoryCommand);
+  if (!begin) return begin.error();
+  std::uint64_t end = begin.value() + 1;
+  if (const auto word = words.next()) {
+    const Result<std::uint64_t> last = session.address(*word);
+    if (!last) return last.error();
+    if (last.value() < begin.value()) return Error{ErrorCode::Usage, "the second address is below the first"};
+    end = last.value() + 1;
+  }
+  if (const Result<> done = words.finish(); !done) return done.error();
+  if (end == 0) end = ~std::uint64_t{0};
+  const History found = history_of(session.tape(), {.range = {begin.value(), end},
+                                                    .until = session.last_event(),
+                                                    .most = all || json ? 1'000'000 : rows,
+                                                    .should_stop = session.stopper()});
+  if (json) {
+    JsonWriter writer;
+    writer.begin_object().field("earlier", found.earlier).key("blocks").begin_array();
+    for (const BlockLife& life : found.lives) write_life_json(writer, session.stacks(), life);
+    out.print(writer.end_array().end_object().text() + "\n");
+    return Unit{};
+  }
+  if (found.lives.empty() && found.mappings.empty()) {
+    const bool one = end == begin.value() + 1;
+    out.print(fmt::format("{}no block ever covered {}\n", found.stopped ? "stopped; so far " : "", one ? hex(begin.value()) : "any of these addresses"));
+    return Unit{};
+  }
+  for (const MappingLife& life : found.mappings) {
+    if (!out.print(mapping_line(session, life))) return Unit{};
+  }
+  if (found.earlier != 0) {
+    out.print(fmt::format("({} before these; --all shows them, --last N the last N)\n", count_of(found.earlier, "block")));
+  }
+  bool past = true;
+  for (const BlockLife& life : found.lives) {
+    if (past && life.event > session.event()) {
+      past = false;
+      out.print(fmt::format("---- the cursor: {} ----\n", moment_text(session.event(), session.time_us())));
+    }
+    if (!out.print(life_text(session, session.stacks(), life))) return Unit{};
+  }
+  if (found.stopped) out.print("stopped: there may be more\n");
+  return Unit{};
+}
+
+} // namespace
+
+const Command kOwnerCommand{.name = "owner",
+                            .arguments = "ADDR",
+                            .summary = "the live block that holds an address, and its neighbours",
+                            .help = "ADDR may point anywhere into a block. An address is hexadecimal, a symbol, or\n"
+                                    "symbol+offset.\n"
+                                    "--json   as JSON\n",
+                            .example = "owner 0x55d0c4a2e2a0",
+                            .group = CommandGroup::Memory,
+                            .takes = Takes::Address,
+                            .run = owner,
+                            .alias = "o"};
+const Command kHistoryCommand{
+    .name = "history",
+    .arguments = "ADDR [ADDR2]",
+    .summary = "every block that ever covered an address",
+    .help = "Oldest first: who made it, who ended it, how long it lived; both sides of a\n"
+            "realloc; mappings of the program's own. With ADDR2 every block that shares a\n"
+            "byte with ADDR..ADDR2. A line shows where the cursor stands among them.\n"
+            "--last N   the latest N (default: 20)\n"
+            "--all      all of them\n"
+            "--json     as JSON\n",
+    .example = "history 0x55d0c4a2e2a0",
+    .group = CommandGroup::Memory,
+    .takes = Takes::Address,
+    .run = history,
+    .alias = "h"};
+
+} // namespace heaptape
