@@ -40,7 +40,4 @@ private:
   std::vector<std::string> suppression_files_;
 };
 
-// "200M", "1.5GB", "12kB", "4096": bytes. K, M, G and T are powers of 1000; Ki, Mi, Gi and Ti of 1024.
-Result<std::uint64_t> parse_bytes(const std::string& text);
-
 } // namespace heaptape::cli
