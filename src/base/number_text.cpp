@@ -1,7 +1,10 @@
 #include "base/number_text.h"
 
 #include <array>
+#include <charconv>
 #include <cstdio>
+
+#include "base/decimal_text.h"
 
 namespace heaptape {
 
@@ -77,6 +80,33 @@ std::string printable(std::string_view text) {
       shown += c;
   }
   return shown;
+}
+
+Result<std::uint64_t> parse_bytes(std::string_view text) {
+  struct ByteUnit {
+    std::string_view name;
+    double bytes;
+  };
+  static constexpr std::array kUnits{ByteUnit{"", 1},        ByteUnit{"K", 1e3},     ByteUnit{"k", 1e3},
+                                     ByteUnit{"M", 1e6},     ByteUnit{"G", 1e9},     ByteUnit{"T", 1e12},
+                                     ByteUnit{"Ki", 0x1p10}, ByteUnit{"Mi", 0x1p20}, ByteUnit{"Gi", 0x1p30},
+                                     ByteUnit{"Ti", 0x1p40}};
+  // Through a double the last digits of a large number would be lost.
+  std::uint64_t exact = 0;
+  const char* const end = text.data() + text.size();
+  if (const auto [rest, status] = std::from_chars(text.data(), end, exact);
+      status == std::errc{} && rest == end && exact >> 63 == 0)
+    return exact;
+  if (const auto decimal = read_decimal(text)) {
+    std::string_view unit = decimal->rest;
+    if (unit.ends_with('B')) unit.remove_suffix(1);
+    for (const ByteUnit& each : kUnits) {
+      const double bytes = decimal->number * each.bytes;
+      if (unit == each.name && bytes < 0x1p63) return static_cast<std::uint64_t>(bytes + 0.5);
+    }
+  }
+  return Error{ErrorCode::Usage,
+               "'" + std::string(text) + "' is no number of bytes such as 4096, 12kB, 200M or 1.5GiB"};
 }
 
 } // namespace heaptape

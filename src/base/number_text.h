@@ -1,9 +1,11 @@
-// Numbers as people read them.
+// Numbers as people read and write them.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "base/result.h"
 
 namespace heaptape {
 
@@ -18,5 +20,8 @@ std::string decimal_text(double number, int places);               // "12.50"
 std::string percent_text(std::uint64_t part, std::uint64_t whole); // "41.2 %"; of nothing "0.0 %"
 // The text with control characters shown as \xNN: names on a tape may hold anything, and a terminal obeys.
 std::string printable(std::string_view text);
+
+// "200M", "1.5GB", "12kB", "4096": bytes. K, M, G and T are powers of 1000; Ki, Mi, Gi and Ti of 1024.
+Result<std::uint64_t> parse_bytes(std::string_view text);
 
 } // namespace heaptape

@@ -2,6 +2,8 @@
 // status.
 #pragma once
 
+#include <string_view>
+
 #include "cli/arguments.h"
 
 namespace heaptape::cli {
@@ -21,6 +23,9 @@ int diff(Arguments arguments);
 int budget(Arguments arguments);
 int export_tape(Arguments arguments);
 int import_tape(Arguments arguments);
+int shell(Arguments arguments);
+// A command of the shell by its name.
+int ask(std::string_view name, Arguments arguments);
 // Started by the recorder in programs that run without `heaptape record`; not for users.
 int collect(Arguments arguments);
 

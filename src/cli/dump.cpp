@@ -11,6 +11,7 @@
 #include "cli/event_text.h"
 #include "cli/exit_codes.h"
 #include "cli/frame_names.h"
+#include "report/find_threads.h"
 #include "tape/reader.h"
 
 namespace heaptape::cli {

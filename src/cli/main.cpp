@@ -20,8 +20,12 @@ constexpr std::array kCommands{
     Command{"diff", diff},          Command{"budget", budget}, Command{"dump", dump},
     Command{"info", info},          Command{"verify", verify}, Command{"export", export_tape},
     Command{"import", import_tape}, Command{"index", index},   Command{"symbolize", symbolize},
-    Command{"collect", collect},
+    Command{"shell", shell},        Command{"collect", collect},
 };
+
+// Commands of the shell that read well by themselves.
+constexpr std::array kAsked{"explain", "history", "owner",  "blocks",   "where",   "events", "event", "stack",
+                            "live",    "stats",   "threads", "marks",   "symbol",  "symbolat", "text"};
 
 constexpr std::string_view kHelp =
     R"(heaptape records every heap event of a program onto a tape and plays the tape back.
@@ -34,6 +38,9 @@ constexpr std::string_view kHelp =
   heaptape timeline [TAPE]            the heap over time as a picture
   heaptape diff TAPE TAPE             what changed between two tapes, or two moments of one
   heaptape budget [TAPE]              check limits: an exit status for continuous integration
+  heaptape shell [TAPE]               go to any moment and ask: owner, history, explain, blocks, map, ...
+  heaptape explain [TAPE] ADDR        what is this address: block, freed block (by whom), stack, global, nothing
+  heaptape history [TAPE] ADDR        every block that ever covered an address
   heaptape info [TAPE]                what is on a tape: totals, peak, threads, modules, losses
   heaptape dump [TAPE]                every event with its call stack, as text or JSON
   heaptape verify [TAPE]              check that a tape is whole and its events make sense
@@ -67,6 +74,9 @@ int run(Arguments arguments) {
   const std::string_view wanted = wants_help ? rest.front() : name;
   for (const Command& command : kCommands) {
     if (command.name == wanted) return command.run(wants_help ? Arguments(&kHelpOption, 1) : rest);
+  }
+  for (const std::string_view asked : kAsked) {
+    if (asked == wanted) return ask(asked, wants_help ? Arguments(&kHelpOption, 1) : rest);
   }
   say(fmt::format("there is no command '{}'; 'heaptape --help' lists them", wanted));
   return kTrouble;

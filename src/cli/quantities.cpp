@@ -7,7 +7,7 @@
 #include <iterator>
 #include <optional>
 
-#include "collector/decimal_text.h"
+#include "base/decimal_text.h"
 
 namespace heaptape::cli {
 

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <array>
 #include <cerrno>
 #include <fstream>
 #include <iterator>
@@ -15,7 +14,6 @@
 #include "report/damage_text.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
-#include "collector/decimal_text.h"
 #include "report/default_suppressions.h"
 
 namespace heaptape::cli {
@@ -118,25 +116,6 @@ Result<TapeView> ReportOptions::open(std::string& tape) const {
   Result<TapeView> view = TapeView::open(tape, {.names = form.value(), .index_progress = progress});
   if (view) say_what_is_wrong(view.value());
   return view;
-}
-
-Result<std::uint64_t> parse_bytes(const std::string& text) {
-  struct Unit {
-    std::string_view name;
-    double bytes;
-  };
-  static constexpr std::array kUnits{Unit{"", 1},        Unit{"K", 1e3},    Unit{"k", 1e3},     Unit{"M", 1e6},
-                                     Unit{"G", 1e9},     Unit{"T", 1e12},   Unit{"Ki", 0x1p10}, Unit{"Mi", 0x1p20},
-                                     Unit{"Gi", 0x1p30}, Unit{"Ti", 0x1p40}};
-  if (const auto decimal = read_decimal(text)) {
-    std::string_view unit = decimal->rest;
-    if (unit.ends_with('B')) unit.remove_suffix(1);
-    for (const Unit& each : kUnits) {
-      const double bytes = decimal->number * each.bytes;
-      if (unit == each.name && bytes < 0x1p63) return static_cast<std::uint64_t>(bytes + 0.5);
-    }
-  }
-  return Error{ErrorCode::Usage, "'" + text + "' is no number of bytes such as 4096, 12kB, 200M or 1.5GiB"};
 }
 
 } // namespace heaptape::cli

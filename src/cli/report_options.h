@@ -23,6 +23,9 @@ public:
   void add_filters(CLI::App& app);
   void add_suppressions(CLI::App& app);
 
+  // Instead of add_names() and parsing.
+  void set_names(std::string form) { names_ = std::move(form); }
+
   // The following need the options to be parsed.
   Result<NameForm> names() const;
   Result<TextStyle> style() const;
@@ -39,8 +42,5 @@ private:
   std::vector<std::string> include_functions_, exclude_functions_, include_modules_, exclude_modules_;
   std::vector<std::string> suppression_files_;
 };
-
-// "200M", "1.5GB", "12kB", "4096": bytes. K, M, G and T are powers of 1000; Ki, Mi, Gi and Ti of 1024.
-Result<std::uint64_t> parse_bytes(const std::string& text);
 
 } // namespace heaptape::cli

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "collector/decimal_text.h"
+#include "base/decimal_text.h"
 
 namespace heaptape {
 namespace {

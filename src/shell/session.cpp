@@ -10,13 +10,18 @@ namespace heaptape {
 Result<Session> Session::open(const std::string& path, const OpenSession& options) {
   Result<TapeView> view = TapeView::open(path, options.view);
   if (!view) return view.error();
-  auto parts = std::make_unique<Parts>(std::move(view).value());
-  parts->symbol_options = options.view.symbols;
+  Result<Session> session = from_view(std::move(view).value(), options.limit);
+  if (session) session.value().parts_->symbol_options = options.view.symbols;
+  return session;
+}
+
+Result<Session> Session::from_view(TapeView view, std::uint64_t limit) {
+  auto parts = std::make_unique<Parts>(std::move(view));
   Moment end = parts->view.points().end;
-  if (options.limit != 0 && options.limit < end.event) {
-    Result<Moment> limit = parts->view.moment(std::to_string(options.limit));
-    if (!limit) return limit.error();
-    end = limit.value();
+  if (limit != 0 && limit < end.event) {
+    Result<Moment> moment = parts->view.moment(std::to_string(limit));
+    if (!moment) return moment.error();
+    end = moment.value();
   }
   parts->event = parts->last_event = end.event;
   parts->time_us = parts->last_us = end.time_us;

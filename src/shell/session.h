@@ -29,6 +29,7 @@ class Session {
 public:
   // Stands at the end of the tape.
   static Result<Session> open(const std::string& path, const OpenSession& options = {});
+  static Result<Session> from_view(TapeView view, std::uint64_t limit);
 
   const TapeView& view() const { return parts_->view; }
   const TapeReader& tape() const { return parts_->view.tape(); }

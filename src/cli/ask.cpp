@@ -1,0 +1,69 @@
+// heaptape explain, history, owner, events, ...: one command of the shell, without a shell.
+#include <sys/stat.h>
+
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/exit_codes.h"
+#include "cli/tape_session.h"
+#include "shell/command.h"
+
+namespace heaptape::cli {
+namespace {
+
+class OutputPrinter final : public Printer {
+public:
+  bool print(std::string_view text) override {
+    output_.buffer().append(text);
+    output_.write_if_full();
+    return !output_.failed();
+  }
+  bool finish() { return output_.finish(); }
+
+private:
+  Output output_;
+};
+
+std::string help_of(const Command& command) {
+  std::string text = "usage: heaptape " + std::string(command.name) + " [options] [TAPE]" + (command.arguments.empty() ? "" : " ") +
+                     std::string(command.arguments) + "\n\n";
+  text += std::string(1, static_cast<char>(std::toupper(command.summary[0]))) + std::string(command.summary.substr(1)) + ".\n\n";
+  text += std::string(command.help);
+  text += "\n--at POSITION   the moment that is asked about (default: end): an event's number,\n"
+          "                a time such as 12.5s, peak, start, end, a mark, or a sum: peak-1\n"
+          "--limit N       the tape seems to end with event N\n"
+          "--names FORM    short (default), full or mangled\n"
+          "--color WHEN    auto (default), always or never\n"
+          "\nThe same command in 'heaptape shell': " +
+          std::string(command.example) + "\n";
+  return text;
+}
+
+bool is_file(const std::string& path) {
+  struct stat facts {};
+  return ::stat(path.c_str(), &facts) == 0 && !S_ISDIR(facts.st_mode);
+}
+
+} // namespace
+
+int ask(std::string_view name, Arguments arguments) {
+  const Result<const Command*> command = find_command(name);
+  if (!command) return fail(command.error());
+  Words words(std::vector<std::string>(arguments.begin(), arguments.end()));
+  OutputPrinter out;
+  if (words.flag("--help") || words.flag("-h")) {
+    out.print(help_of(*command.value()));
+    return out.finish() ? kOk : kTrouble;
+  }
+  Result<SessionWishes> wishes = take_session_options(words);
+  if (!wishes) return fail(wishes.error());
+  // What is no file is the command's, unless it is called like a tape.
+  if (const auto first = words.peek(); first && (is_file(*first) || first->ends_with(".tape"))) wishes.value().tape = *words.next();
+  Result<Session> session = open_session(wishes.value());
+  if (!session) return fail(session.error());
+  const Result<> done = command.value()->run(session.value(), words, out);
+  const bool written = out.finish();
+  if (!done) return fail(done.error());
+  return written ? kOk : kTrouble;
+}
+
+} // namespace heaptape::cli

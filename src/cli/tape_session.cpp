@@ -1,0 +1,47 @@
+#include "cli/tape_session.h"
+
+#include <charconv>
+
+#include "cli/report_options.h"
+#include "cli/terminal.h"
+
+namespace heaptape::cli {
+
+Result<SessionWishes> take_session_options(Words& words) {
+  SessionWishes wishes;
+  std::string limit;
+  for (const auto& [name, value] : {std::pair{"--at", &wishes.at}, std::pair{"--names", &wishes.names},
+                                    std::pair{"--color", &wishes.color}, std::pair{"--limit", &limit}}) {
+    const auto given = words.option(name);
+    if (!given) return given.error();
+    if (given.value()) *value = *given.value();
+  }
+  if (!limit.empty()) {
+    const char* const end = limit.data() + limit.size();
+    const auto [rest, status] = std::from_chars(limit.data(), end, wishes.limit);
+    if (status != std::errc{} || rest != end || wishes.limit == 0) {
+      return Error{ErrorCode::Usage, "--limit needs a number of events, not '" + limit + "'"};
+    }
+  }
+  return wishes;
+}
+
+Result<Session> open_session(SessionWishes& wishes) {
+  const Result<TextStyle> style = style_of_output(wishes.color);
+  if (!style) return style.error();
+  ReportOptions options;
+  options.set_names(wishes.names);
+  Result<TapeView> view = options.open(wishes.tape);
+  if (!view) return view.error();
+  Result<Session> session = Session::from_view(std::move(view).value(), wishes.limit);
+  if (!session) return session.error();
+  session.value().style = style.value();
+  if (!wishes.at.empty()) {
+    const Result<Moment> moment = session.value().position(wishes.at);
+    if (!moment) return moment.error();
+    session.value().move_to(moment.value());
+  }
+  return session;
+}
+
+} // namespace heaptape::cli
