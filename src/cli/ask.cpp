@@ -24,9 +24,10 @@ private:
 };
 
 std::string help_of(const Command& command) {
-  std::string text = "usage: heaptape " + std::string(command.name) + " [options] [TAPE]" + (command.arguments.empty() ? "" : " ") +
-                     std::string(command.arguments) + "\n\n";
-  text += std::string(1, static_cast<char>(std::toupper(command.summary[0]))) + std::string(command.summary.substr(1)) + ".\n\n";
+  std::string text = "usage: heaptape " + std::string(command.name) + " [options] [TAPE]" +
+                     (command.arguments.empty() ? "" : " ") + std::string(command.arguments) + "\n\n";
+  text += std::string(1, static_cast<char>(std::toupper(command.summary[0]))) + std::string(command.summary.substr(1)) +
+          ".\n\n";
   text += std::string(command.help);
   text += "\n--at POSITION   the moment that is asked about (default: end): an event's number,\n"
           "                a time such as 12.5s, peak, start, end, a mark, or a sum: peak-1\n"
@@ -57,7 +58,8 @@ int ask(std::string_view name, Arguments arguments) {
   Result<SessionWishes> wishes = take_session_options(words);
   if (!wishes) return fail(wishes.error());
   // What is no file is the command's, unless it is called like a tape.
-  if (const auto first = words.peek(); first && (is_file(*first) || first->ends_with(".tape"))) wishes.value().tape = *words.next();
+  if (const auto first = words.peek(); first && (is_file(*first) || first->ends_with(".tape")))
+    wishes.value().tape = *words.next();
   Result<Session> session = open_session(wishes.value());
   if (!session) return fail(session.error());
   const Result<> done = command.value()->run(session.value(), words, out);

@@ -6,11 +6,11 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/console.h"
-#include "report/damage_text.h"
 #include "cli/event_filter.h"
 #include "cli/event_text.h"
 #include "cli/exit_codes.h"
 #include "cli/frame_names.h"
+#include "report/damage_text.h"
 #include "report/find_threads.h"
 #include "tape/reader.h"
 

@@ -5,12 +5,12 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/console.h"
-#include "report/damage_text.h"
 #include "cli/exit_codes.h"
 #include "cli/info_json.h"
 #include "cli/loss_text.h"
 #include "cli/quantities.h"
 #include "cli/tape_facts.h"
+#include "report/damage_text.h"
 #include "tape/reader.h"
 
 namespace heaptape::cli {

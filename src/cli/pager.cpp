@@ -38,7 +38,8 @@ bool PagedOutput::start_pager() {
     ::signal(SIGINT, SIG_DFL);
     ::signal(SIGPIPE, SIG_DFL);
     const char* pager = std::getenv("PAGER");
-    ::execl("/bin/sh", "sh", "-c", pager != nullptr ? pager : "command -v less >/dev/null && exec less; exec cat", nullptr);
+    ::execl("/bin/sh", "sh", "-c", pager != nullptr ? pager : "command -v less >/dev/null && exec less; exec cat",
+            nullptr);
     ::_exit(127);
   }
   ::close(ends[0]);
@@ -76,8 +77,7 @@ void PagedOutput::finish() {
   if (pipe_ < 0) return;
   ::close(pipe_);
   pipe_ = -1;
-  while (::waitpid(pager_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  while (::waitpid(pager_, nullptr, 0) < 0 && errno == EINTR) {}
 }
 
 } // namespace heaptape::cli

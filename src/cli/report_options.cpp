@@ -11,9 +11,9 @@
 #include "base/system_error.h"
 #include "cli/choose_tape.h"
 #include "cli/console.h"
-#include "report/damage_text.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "report/damage_text.h"
 #include "report/default_suppressions.h"
 
 namespace heaptape::cli {

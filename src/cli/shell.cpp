@@ -21,8 +21,9 @@ namespace {
 
 constexpr CommandHelp kHelp{
     .usage = "heaptape shell [options] [TAPE]",
-    .purpose = "A cursor on a tape and every question about the heap at that moment: what lived at an address, who freed it, "
-               "what happened just before. Commands come from the terminal, from --command, or from standard input.",
+    .purpose =
+        "A cursor on a tape and every question about the heap at that moment: what lived at an address, who freed it, "
+        "what happened just before. Commands come from the terminal, from --command, or from standard input.",
     .more =
         R"(POSITION is an event's number, a time (12.5s), peak, start, end, the name of a mark, or a sum such as peak-1.
 Type 'help' for the commands. Most of them also work alone: heaptape explain TAPE ADDR.
@@ -79,7 +80,8 @@ public:
   // False: the user wants to leave.
   bool run(std::string_view line) {
     session_.go_on();
-    if (const Result<TextStyle> style = style_of_output(color_)) session_.style = style.value(); // the window may have changed
+    if (const Result<TextStyle> style = style_of_output(color_))
+      session_.style = style.value(); // the window may have changed
     PagedOutput out(paging_rows());
     const Result<LineEnd> end = run_line(session_, line, out);
     out.finish();
@@ -120,7 +122,9 @@ int shell(Arguments arguments) {
   SessionWishes wishes;
   std::vector<std::string> lines;
   CLI::App app("", "shell");
-  app.add_option("-c,--command", lines, "run this command and end; repeatable")->type_name("CMD")->allow_extra_args(false);
+  app.add_option("-c,--command", lines, "run this command and end; repeatable")
+      ->type_name("CMD")
+      ->allow_extra_args(false);
   app.add_option("--at", wishes.at, "where the cursor stands at first (default: end)")->type_name("POSITION");
   app.add_option("--limit", wishes.limit, "the tape seems to end with event N")->type_name("N");
   app.add_option("--names", wishes.names, "short (default), full (with parameters and template arguments) or mangled")

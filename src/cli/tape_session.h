@@ -11,8 +11,8 @@
 namespace heaptape::cli {
 
 struct SessionWishes {
-  std::string tape;  // empty: the newest here
-  std::string at;    // empty: the end
+  std::string tape; // empty: the newest here
+  std::string at;   // empty: the end
   std::string names = "short", color = "auto";
   std::uint64_t limit = 0;
 };

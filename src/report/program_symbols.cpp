@@ -49,7 +49,8 @@ std::vector<FoundSymbol> ProgramSymbols::named(std::string_view name) {
   for (const Module& module : tape_.modules()) {
     const std::vector<ListedSymbol>& symbols = symbols_of(module);
     for (const ListedSymbol& symbol : symbols) {
-      const bool mangled = symbol.name.starts_with("_Z") || symbol.name.starts_with("_R") || symbol.name.starts_with("_D");
+      const bool mangled =
+          symbol.name.starts_with("_Z") || symbol.name.starts_with("_R") || symbol.name.starts_with("_D");
       if (symbol.name == name || (mangled && (demangle(symbol.name, NameForm::Short) == name ||
                                               demangle(symbol.name, NameForm::Full) == name))) {
         all.push_back(found(symbol, module));
@@ -73,7 +74,8 @@ std::vector<std::string> ProgramSymbols::beginning_with(std::string_view start, 
   for (const Module& module : tape_.modules()) {
     for (const ListedSymbol& symbol : symbols_of(module)) {
       if (names.size() == most) break;
-      const bool mangled = symbol.name.starts_with("_Z") || symbol.name.starts_with("_R") || symbol.name.starts_with("_D");
+      const bool mangled =
+          symbol.name.starts_with("_Z") || symbol.name.starts_with("_R") || symbol.name.starts_with("_D");
       std::string name = mangled ? demangle(symbol.name, NameForm::Short) : symbol.name;
       if (name.starts_with(start)) names.insert(std::move(name));
     }

@@ -34,8 +34,9 @@ std::string sentence_for(const ReplayFinding& finding) {
 
 void compare(Verdict& verdict, const char* what, std::uint64_t on_tape, std::uint64_t replayed) {
   if (on_tape == replayed) return;
-  add(verdict, 0, fmt::format("the summary says {} {}, the events say {}", with_separators(on_tape), what,
-                             with_separators(replayed)));
+  add(verdict, 0,
+      fmt::format("the summary says {} {}, the events say {}", with_separators(on_tape), what,
+                  with_separators(replayed)));
 }
 
 void check_summary(Verdict& verdict, const Summary& summary, const HeapTotals& totals) {
@@ -116,12 +117,14 @@ std::string verdict_text(const std::string& name, const Verdict& verdict) {
   if (verdict.problem_count > verdict.problems.size()) {
     out += fmt::format("and {} more\n", with_separators(verdict.problem_count - verdict.problems.size()));
   }
-  const std::string end = verdict.partial ? "; the events behind them were not looked at" : verdict.finished ? "" : "; it has no end, so the recording was cut off or is still running";
+  const std::string end = verdict.partial    ? "; the events behind them were not looked at"
+                          : verdict.finished ? ""
+                                             : "; it has no end, so the recording was cut off or is still running";
   if (verdict.problem_count == 0) {
     out += fmt::format("{}: ok, {}{}\n", name, count_of(verdict.events, "event"), end);
   } else {
     out += fmt::format("{}: {} in {}{}\n", name, count_of(verdict.problem_count, "problem"),
-                 count_of(verdict.events, "event"), end);
+                       count_of(verdict.events, "event"), end);
   }
   return out;
 }

@@ -60,7 +60,8 @@ Result<> blocks(Session& session, Words& words, Printer& out) {
   std::vector<Block> found;
   Cost total;
   heap.state().blocks().for_each([&](const Block& block) {
-    BlockFacts facts{.block = block, .owner = heap.owner_of(block), .kind = EventKind::None, .now_us = session.time_us()};
+    BlockFacts facts{
+        .block = block, .owner = heap.owner_of(block), .kind = EventKind::None, .now_us = session.time_us()};
     if (filter.value().needs_kind()) {
       if (const auto event = event_numbered(session.tape(), block.event)) facts.kind = event->kind;
     }
@@ -81,41 +82,43 @@ Result<> blocks(Session& session, Words& words, Printer& out) {
     }
     return Unit{};
   }
-  out.print(fmt::format("{:<16} {:>14}  {:>12}  {:>12}  {:<5} {}\n", "address", "size", "age", "event", "thr", "made by"));
+  out.print(
+      fmt::format("{:<16} {:>14}  {:>12}  {:>12}  {:<5} {}\n", "address", "size", "age", "event", "thr", "made by"));
   Cost shown;
   for (auto block = found.begin(); block != middle; ++block) {
     const Owner who = heap.owner_of(*block);
     shown += Cost::of(block->size);
-    std::string line = fmt::format("{:<16} {:>14}  {:>12}  {:>12}  {:<5} {}", hex(block->address), with_separators(block->size),
-                                   duration_text(session.time_us() - std::min(session.time_us(), block->time_us)), with_separators(block->event),
-                                   "T" + std::to_string(who.thread.value), with_stacks ? std::string() : session.stacks().chain(who.stack, 2));
+    std::string line = fmt::format(
+        "{:<16} {:>14}  {:>12}  {:>12}  {:<5} {}", hex(block->address), with_separators(block->size),
+        duration_text(session.time_us() - std::min(session.time_us(), block->time_us)), with_separators(block->event),
+        "T" + std::to_string(who.thread.value), with_stacks ? std::string() : session.stacks().chain(who.stack, 2));
     if (session.style.width != 0 && !with_stacks) line = shortened(line, session.style.width);
     line += "\n";
     if (with_stacks) line += session.stacks().frames(who.stack, "    ", session.style);
     if (!out.print(line) || session.should_stop()) return Unit{};
   }
   if (found.size() > rows) {
-    out.print(fmt::format("{} more of {}; -n N shows more, --all all\n", count_of(found.size() - rows, "block"),
+    out.print(fmt::format("... and {} of {}; -n N shows more, --all all\n", count_of(found.size() - rows, "more block"),
                           bytes_text(total.bytes - shown.bytes)));
   }
-  out.print(fmt::format("{} in {}{}\n", exact_bytes_text(total.bytes), count_of(total.blocks, "block"), text.empty() ? " live" : " match"));
+  out.print(fmt::format("{} in {}{}\n", exact_bytes_text(total.bytes), count_of(total.blocks, "block"),
+                        text.empty() ? " live" : " match"));
   return Unit{};
 }
 
 } // namespace
 
-const Command kBlocksCommand{
-    .name = "blocks",
-    .arguments = "[FILTER]",
-    .summary = "the live blocks: largest, oldest, of one function, ...",
-    .help = "--by ORDER   largest (default), smallest, oldest, newest, address or stack\n"
-            "-n N         show N blocks (default: 20); --all shows all\n"
-            "--stacks     with every frame\n"
-            "--json       one object per line\n",
-    .example = "blocks size>4k and age>10s and fn~\"Cache\" --by oldest",
-    .group = CommandGroup::Memory,
-    .takes = Takes::Filter,
-    .run = blocks,
-    .alias = "b"};
+const Command kBlocksCommand{.name = "blocks",
+                             .arguments = "[FILTER]",
+                             .summary = "the live blocks: largest, oldest, of one function, ...",
+                             .help = "--by ORDER   largest (default), smallest, oldest, newest, address or stack\n"
+                                     "-n N         show N blocks (default: 20); --all shows all\n"
+                                     "--stacks     with every frame\n"
+                                     "--json       one object per line\n",
+                             .example = "blocks size>4k and age>10s and fn~\"Cache\" --by oldest",
+                             .group = CommandGroup::Memory,
+                             .takes = Takes::Filter,
+                             .run = blocks,
+                             .alias = "b"};
 
 } // namespace heaptape

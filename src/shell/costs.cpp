@@ -29,7 +29,8 @@ Result<std::size_t> rows_in(Words& words, std::size_t rows) {
   return rows;
 }
 
-void print_tree(Session& session, Printer& out, const std::string& title, const std::vector<StackCost>& costs, bool json) {
+void print_tree(Session& session, Printer& out, const std::string& title, const std::vector<StackCost>& costs,
+                bool json) {
   const Cost total = sum_of(costs);
   const TreeOptions options{.measure = total.bytes == 0 ? Measure::Blocks : Measure::Bytes};
   const TreeNode tree = make_call_tree(session.names(), costs, options);
@@ -39,7 +40,8 @@ void print_tree(Session& session, Printer& out, const std::string& title, const 
     out.print(writer.text() + "\n");
     return;
   }
-  out.print(session.style.bold(title) + ": " + exact_bytes_text(total.bytes) + " in " + count_of(total.blocks, "block") + "\n");
+  out.print(session.style.bold(title) + ": " + exact_bytes_text(total.bytes) + " in " +
+            count_of(total.blocks, "block") + "\n");
   out.print(tree_text(session.names(), session.tape().threads(), tree, {.tree = options, .style = session.style}));
 }
 
@@ -63,7 +65,8 @@ Result<> top(Session& session, Words& words, Printer& out) {
     write_worst_json(writer, session.names(), worst);
     out.print(writer.text() + "\n");
   } else {
-    out.print(worst.rows.empty() ? "nothing is live here\n" : worst_text(session.names(), worst, measure, session.style));
+    out.print(worst.rows.empty() ? "nothing is live here\n"
+                                 : worst_text(session.names(), worst, measure, session.style));
   }
   return Unit{};
 }
@@ -94,7 +97,8 @@ Result<> diff(Session& session, Words& words, Printer& out) {
   const Result<Moment> before = session.position(*from), after = session.position(to.value_or("@"));
   if (!before) return before.error();
   if (!after) return after.error();
-  const std::vector<StackCost> then = live_costs(session.view(), before.value()), now = live_costs(session.view(), after.value());
+  const std::vector<StackCost> then = live_costs(session.view(), before.value()),
+                               now = live_costs(session.view(), after.value());
   const DiffSide one{session.names(), then}, other{session.names(), now};
   const Diff changed = make_diff(one, other);
   if (json) {

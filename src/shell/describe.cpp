@@ -42,16 +42,18 @@ std::string life_text(Session& session, StackText& stacks, const BlockLife& life
   std::string text = fmt::format("{}  {}\n", session.style.bold(hex(life.address)), block_words(life.size));
   const auto line = [&](std::string_view what, std::uint64_t event, std::uint64_t us, const Owner& who,
                         const std::string& more) {
-    text += fmt::format("  {:<10}event {:<12} {} s  {:<16} {}{}\n{:12}{}\n", what, with_separators(event),
-                        seconds_text(us), ago_text(us, now_us), thread_text(session, who.thread), more, "",
-                        stacks.chain(who.stack, 4));
+    text +=
+        fmt::format("  {:<10}event {:<12} {} s  {:<16} {}{}\n{:12}{}\n", what, with_separators(event), seconds_text(us),
+                    ago_text(us, now_us), thread_text(session, who.thread), more, "", stacks.chain(who.stack, 4));
   };
   line(life.from != 0 ? "realloc'd" : "made", life.event, life.time_us, life.owner,
        life.from == life.address ? ", grown or shrunk in place"
        : life.from != 0          ? ", moved from " + hex(life.from)
                                  : fmt::format(", {}", kind_name(life.kind)));
   switch (life.ended) {
-  case LifeEnd::Live: text += fmt::format("  {:<10}after {}\n", "live", duration_text(now_us - std::min(now_us, life.time_us))); break;
+  case LifeEnd::Live:
+    text += fmt::format("  {:<10}after {}\n", "live", duration_text(now_us - std::min(now_us, life.time_us)));
+    break;
   case LifeEnd::Released:
     line("freed", life.end_event, life.end_us, life.ender,
          fmt::format(", {}, after {}", kind_name(life.end_kind), duration_text(life.end_us - life.time_us)));
@@ -90,7 +92,9 @@ void write_life_json(JsonWriter& json, StackText& stacks, const BlockLife& life)
     json.key("end").null();
   } else {
     json.key("end").begin_object();
-    json.field("how", life.ended == LifeEnd::Released ? "released" : life.ended == LifeEnd::Reallocated ? "reallocated" : "unseen");
+    json.field("how", life.ended == LifeEnd::Released      ? "released"
+                      : life.ended == LifeEnd::Reallocated ? "reallocated"
+                                                           : "unseen");
     json.field("event", life.end_event).field("time_us", life.end_us);
     if (life.ended != LifeEnd::Unseen) {
       json.field("kind", kind_name(life.end_kind)).field("thread", life.ender.thread.value);
@@ -104,13 +108,14 @@ void write_life_json(JsonWriter& json, StackText& stacks, const BlockLife& life)
 }
 
 std::string event_titles() {
-  return fmt::format("{:>12}  {:>12}  {:<5} {:<16} {:<16} {:>12}\n", "event", "time s", "thr", "kind", "address", "size");
+  return fmt::format("{:>12}  {:>12}  {:<5} {:<16} {:<16} {:>12}\n", "event", "time s", "thr", "kind", "address",
+                     "size");
 }
 
 std::string event_line(const Event& event, const Block* ended) {
   std::string size = event.size != 0 || !is_release(event.kind) ? with_separators(event.size)
-                     : ended != nullptr                          ? "(" + with_separators(ended->size) + ")"
-                                                                 : "";
+                     : ended != nullptr                         ? "(" + with_separators(ended->size) + ")"
+                                                                : "";
   std::string line = fmt::format("{:>12}  {:>12}  {:<5} {:<16} {:<16} {:>12}", with_separators(event.number),
                                  seconds_text(event.time_us), "T" + std::to_string(event.thread.value),
                                  kind_name(event.kind), hex(event.address), size);

@@ -13,8 +13,8 @@
 
 namespace heaptape {
 
-std::string hex(std::uint64_t number);                          // "0x5581c2e0"
-std::string moment_text(std::uint64_t event, std::uint64_t us); // "event 1,234 at 12.500000 s"
+std::string hex(std::uint64_t number);                            // "0x5581c2e0"
+std::string moment_text(std::uint64_t event, std::uint64_t us);   // "event 1,234 at 12.500000 s"
 std::string thread_text(const Session& session, ThreadId thread); // "thread 3 (worker)"
 // "1.20 ms ago", "at the same time", "3.1 s later": one moment seen from another.
 std::string ago_text(std::uint64_t then_us, std::uint64_t now_us);

@@ -155,7 +155,9 @@ Result<> event(Session& session, Words& words, Printer& out) {
     out.print(text);
     return true;
   });
-  if (!found) return Error{ErrorCode::NotFound, "event " + with_separators(number.value()) + " cannot be read: the tape is damaged there"};
+  if (!found)
+    return Error{ErrorCode::NotFound,
+                 "event " + with_separators(number.value()) + " cannot be read: the tape is damaged there"};
   return Unit{};
 }
 
@@ -164,7 +166,8 @@ Result<> stack(Session& session, Words& words, Printer& out) {
   const Result<std::uint64_t> number = event_in(session, words);
   if (!number) return number.error();
   const auto event = event_numbered(session.tape(), number.value());
-  if (!event) return Error{ErrorCode::NotFound, "there is no event " + with_separators(number.value()) + " to show the stack of"};
+  if (!event)
+    return Error{ErrorCode::NotFound, "there is no event " + with_separators(number.value()) + " to show the stack of"};
   if (json) {
     JsonWriter writer;
     session.stacks().write_json(writer, event->stack);
@@ -194,19 +197,18 @@ Result<> text(Session& session, Words& words, Printer& out) {
 
 } // namespace
 
-const Command kEventsCommand{
-    .name = "events",
-    .arguments = "[A [B]] [FILTER]",
-    .summary = "list events: the last ones before the cursor, or from A to B",
-    .help = "Without positions the twenty events up to the cursor are shown, with one the\n"
-            "twenty from there on. The size of a released block stands in parentheses.\n"
-            "--stacks   with every frame\n"
-            "--json     one object per line\n",
-    .example = "events @-100 @ kind=free",
-    .group = CommandGroup::Asking,
-    .takes = Takes::Position,
-    .run = events,
-    .alias = "e"};
+const Command kEventsCommand{.name = "events",
+                             .arguments = "[A [B]] [FILTER]",
+                             .summary = "list events: the last ones before the cursor, or from A to B",
+                             .help = "Without positions the twenty events up to the cursor are shown, with one the\n"
+                                     "twenty from there on. The size of a released block stands in parentheses.\n"
+                                     "--stacks   with every frame\n"
+                                     "--json     one object per line\n",
+                             .example = "events @-100 @ kind=free",
+                             .group = CommandGroup::Asking,
+                             .takes = Takes::Position,
+                             .run = events,
+                             .alias = "e"};
 const Command kEventCommand{.name = "event",
                             .arguments = "[POSITION]",
                             .summary = "everything about one event",

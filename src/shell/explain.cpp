@@ -15,7 +15,9 @@ namespace {
 constexpr std::uint64_t kReach = 64; // an overrun is seldom longer
 
 // What glibc lets a block of this size use.
-std::uint64_t usable_bytes(std::uint64_t size) { return std::max<std::uint64_t>((size + 8 + 15) & ~std::uint64_t{15}, 32) - 8; }
+std::uint64_t usable_bytes(std::uint64_t size) {
+  return std::max<std::uint64_t>((size + 8 + 15) & ~std::uint64_t{15}, 32) - 8;
+}
 
 class Explainer {
 public:
@@ -46,7 +48,9 @@ private:
     const auto found = std::find_if(past_.lives.rbegin(), past_.lives.rend(), predicate);
     return found != past_.lives.rend() ? &*found : nullptr;
   }
-  bool covers(const BlockLife& life) const { return MemoryRange{address_, address_ + 1}.meets(life.address, life.size); }
+  bool covers(const BlockLife& life) const {
+    return MemoryRange{address_, address_ + 1}.meets(life.address, life.size);
+  }
 
   std::string place_in(const BlockLife& life) const {
     const std::uint64_t offset = address_ - life.address;
@@ -55,9 +59,9 @@ private:
   std::string since(std::uint64_t us) const { return ago_text(us, session_.time_us()); }
 
   void add_maker(const BlockLife& life) {
-    answer_.details += fmt::format("  made {} by {} ({}, {})\n", since(life.time_us), thread_text(session_, life.owner.thread),
-                                   life.from != 0 ? "realloc of " + hex(life.from) : kind_name(life.kind),
-                                   moment_text(life.event, life.time_us));
+    answer_.details += fmt::format(
+        "  made {} by {} ({}, {})\n", since(life.time_us), thread_text(session_, life.owner.thread),
+        life.from != 0 ? "realloc of " + hex(life.from) : kind_name(life.kind), moment_text(life.event, life.time_us));
     answer_.details += session_.stacks().frames(life.owner.stack, "    ", session_.style);
   }
   void add_ender(const BlockLife& life) {
@@ -65,20 +69,23 @@ private:
       answer_.details += "  its release is not on the tape\n";
       return;
     }
-    answer_.details += fmt::format("  {} {} by {} ({}, {}), after a life of {}\n", life.ended == LifeEnd::Released ? "freed" : "given up",
-                                   since(life.end_us), thread_text(session_, life.ender.thread),
-                                   life.ended == LifeEnd::Reallocated ? "realloc moved it to " + hex(life.to) : kind_name(life.end_kind),
-                                   moment_text(life.end_event, life.end_us), duration_text(life.end_us - life.time_us));
+    answer_.details += fmt::format(
+        "  {} {} by {} ({}, {}), after a life of {}\n", life.ended == LifeEnd::Released ? "freed" : "given up",
+        since(life.end_us), thread_text(session_, life.ender.thread),
+        life.ended == LifeEnd::Reallocated ? "realloc moved it to " + hex(life.to) : kind_name(life.end_kind),
+        moment_text(life.end_event, life.end_us), duration_text(life.end_us - life.time_us));
     answer_.details += session_.stacks().frames(life.ender.stack, "    ", session_.style);
   }
   // What somebody with an old pointer wants to know.
   void add_former(const BlockLife& now) {
     const BlockLife* before = latest([&](const BlockLife& life) { return life.event < now.event && covers(life); });
     if (before == nullptr) return;
-    answer_.details += fmt::format("  before that, {} bytes into a {} of {}, {} {}\n", address_ - before->address, block_words(before->size),
-                                   session_.stacks().site(before->owner.stack),
-                                   before->ended == LifeEnd::Reallocated ? "moved away" : "freed", since(before->end_us));
-    if (before->ended == LifeEnd::Released) answer_.details += "    by " + session_.stacks().chain(before->ender.stack, 4) + "\n";
+    answer_.details +=
+        fmt::format("  before that, {} bytes into a {} of {}, {} {}\n", address_ - before->address,
+                    block_words(before->size), session_.stacks().site(before->owner.stack),
+                    before->ended == LifeEnd::Reallocated ? "moved away" : "freed", since(before->end_us));
+    if (before->ended == LifeEnd::Released)
+      answer_.details += "    by " + session_.stacks().chain(before->ender.stack, 4) + "\n";
   }
 
   bool in_live_block() {
@@ -101,7 +108,8 @@ private:
     if (life == nullptr) return false;
     const std::uint64_t past = address_ - life->address - life->size;
     set(AddressKind::PastEnd, *life, past);
-    answer_.verdict = fmt::format("{} the end of a live {}", past == 0 ? "one past" : count_of(past, "byte") + " behind", block_words(life->size));
+    answer_.verdict = fmt::format("{} the end of a live {}",
+                                  past == 0 ? "one past" : count_of(past, "byte") + " behind", block_words(life->size));
     add_maker(*life);
     if (!owned) add_freed_here();
     return true;
@@ -122,8 +130,8 @@ private:
   void add_freed_here() {
     const BlockLife* life = latest([&](const BlockLife& one) { return one.ended != LifeEnd::Live && covers(one); });
     if (life == nullptr) return;
-    answer_.details += fmt::format("  earlier it was {} bytes into a {}, freed {}\n", address_ - life->address, block_words(life->size),
-                                   since(life->end_us));
+    answer_.details += fmt::format("  earlier it was {} bytes into a {}, freed {}\n", address_ - life->address,
+                                   block_words(life->size), since(life->end_us));
   }
 
   bool in_freed_block() {
@@ -145,8 +153,9 @@ private:
                                                        .should_stop = session_.stopper()});
     for (const BlockLife& next : later.lives) {
       if (next.event <= life->end_event) continue;
-      answer_.details += fmt::format("  reused {} ({}) as part of a {} of\n    {}\n", since(next.time_us), moment_text(next.event, next.time_us),
-                                     block_words(next.size), session_.stacks().chain(next.owner.stack, 4));
+      answer_.details += fmt::format("  reused {} ({}) as part of a {} of\n    {}\n", since(next.time_us),
+                                     moment_text(next.event, next.time_us), block_words(next.size),
+                                     session_.stacks().chain(next.owner.stack, 4));
       return true;
     }
     answer_.details += "  not reused since\n";
@@ -170,8 +179,9 @@ private:
     case RangeKind::MainHeap:
     case RangeKind::ThreadArena:
       answer_.kind = AddressKind::FreeMemory;
-      answer_.verdict = range->kind == RangeKind::MainHeap ? "in the heap, but no block ever covered it up to here"
-                                                           : "in a thread's arena, but no block ever covered it up to here";
+      answer_.verdict = range->kind == RangeKind::MainHeap
+                            ? "in the heap, but no block ever covered it up to here"
+                            : "in a thread's arena, but no block ever covered it up to here";
       add_neighbours();
       break;
     case RangeKind::Module: return in_module(extent, name);
@@ -183,7 +193,8 @@ private:
     case RangeKind::Anonymous:
       answer_.kind = AddressKind::Mapping;
       answer_.verdict = fmt::format("{} into {} of {}", count_of(address_ - range->begin, "byte"),
-                                    range->kind == RangeKind::File ? "a mapping of " + (name.empty() ? "a file" : name) : "an anonymous mapping",
+                                    range->kind == RangeKind::File ? "a mapping of " + (name.empty() ? "a file" : name)
+                                                                   : "an anonymous mapping",
                                     bytes_text(range->end - range->begin));
       if (range->event != 0) add_mapper(*range);
       break;
@@ -194,8 +205,8 @@ private:
   void add_mapper(const SpaceRange& range) {
     const MappingPiece* piece = session_.heap().state().mappings().find(range.begin);
     if (piece == nullptr) return;
-    answer_.details += fmt::format("  mapped {} by {} ({})\n", since(piece->time_us), thread_text(session_, piece->thread),
-                                   moment_text(piece->event, piece->time_us));
+    answer_.details += fmt::format("  mapped {} by {} ({})\n", since(piece->time_us),
+                                   thread_text(session_, piece->thread), moment_text(piece->event, piece->time_us));
     answer_.details += session_.stacks().frames(piece->stack, "    ", session_.style);
   }
 
@@ -205,24 +216,29 @@ private:
       const std::uint64_t offset = address_ - symbol->address;
       const bool code = symbol->symbol->sort == SymbolSort::Function;
       answer_.kind = code ? AddressKind::Code : AddressKind::Global;
-      answer_.verdict = fmt::format("{}{} {}, {} of {}", offset != 0 ? count_of(offset, "byte") + " into " : "", code ? "the function" : "the variable",
-                                    printable(symbol->name), count_of(symbol->symbol->size, "byte"), printable(std::string(last_part(symbol->module->path))));
+      answer_.verdict =
+          fmt::format("{}{} {}, {} of {}", offset != 0 ? count_of(offset, "byte") + " into " : "",
+                      code ? "the function" : "the variable", printable(symbol->name),
+                      count_of(symbol->symbol->size, "byte"), printable(std::string(last_part(symbol->module->path))));
     } else {
       answer_.kind = AddressKind::Mapping;
       answer_.verdict = "in " + (name.empty() ? "a file of the program" : name) + ", at no symbol that is known";
     }
     const Module* module = session_.symbols().modules().find_at_time(address_, session_.time_us());
-    answer_.details += fmt::format("  in {}  {}{}\n", extent, name, module != nullptr ? "+" + hex(address_ - module->load_bias) : "");
+    answer_.details +=
+        fmt::format("  in {}  {}{}\n", extent, name, module != nullptr ? "+" + hex(address_ - module->load_bias) : "");
   }
 
   void add_neighbours() {
     const std::vector<Block>& blocks = session_.heap().blocks_by_address();
-    const auto after = std::partition_point(blocks.begin(), blocks.end(), [&](const Block& block) { return block.address <= address_; });
+    const auto after = std::partition_point(blocks.begin(), blocks.end(),
+                                            [&](const Block& block) { return block.address <= address_; });
     const auto line = [&](const char* side, const Block& block, std::uint64_t gap) {
-      answer_.details += fmt::format("  {:<7}{}  {}, {} away  {}\n", side, hex(block.address), block_words(block.size), bytes_text(gap),
-                                     session_.stacks().site(session_.heap().owner_of(block).stack));
+      answer_.details += fmt::format("  {:<7}{}  {}, {} away  {}\n", side, hex(block.address), block_words(block.size),
+                                     bytes_text(gap), session_.stacks().site(session_.heap().owner_of(block).stack));
     };
-    if (after != blocks.begin()) line("before", *std::prev(after), address_ - std::prev(after)->address - std::prev(after)->size);
+    if (after != blocks.begin())
+      line("before", *std::prev(after), address_ - std::prev(after)->address - std::prev(after)->size);
     if (after != blocks.end()) line("after", *after, after->address - address_);
   }
 
@@ -232,8 +248,9 @@ private:
     const auto after = std::partition_point(space.ranges.begin(), space.ranges.end(),
                                             [&](const SpaceRange& range) { return range.begin <= address_; });
     const auto line = [&](const char* side, const SpaceRange& range, std::uint64_t gap) {
-      answer_.details += fmt::format("  {:<7}{}-{}  {}, {} away\n", side, hex(range.begin), hex(range.end),
-                                     range.name != 0 ? printable(space.names[range.name]) : "anonymous", bytes_text(gap));
+      answer_.details +=
+          fmt::format("  {:<7}{}-{}  {}, {} away\n", side, hex(range.begin), hex(range.end),
+                      range.name != 0 ? printable(space.names[range.name]) : "anonymous", bytes_text(gap));
     };
     if (after != space.ranges.begin()) line("below", *std::prev(after), address_ - std::prev(after)->end);
     if (after != space.ranges.end()) line("above", *after, after->begin - address_);
@@ -303,19 +320,19 @@ const char* address_kind_name(AddressKind kind) {
 
 Explanation explain_address(Session& session, std::uint64_t address) { return Explainer(session, address).run(); }
 
-const Command kExplainCommand{
-    .name = "explain",
-    .arguments = "ADDR",
-    .summary = "what an address is: block, freed block, stack, global, nothing",
-    .help = "For an address out of a crash. Says whether it lies in a live block, in a freed\n"
-            "one (by whom, how long ago, who has reused it), just behind or in front of one,\n"
-            "on a thread's stack, in a variable, in code, in a mapping; whether it is null\n"
-            "with an offset, a pattern that marks bad memory, or text.\n"
-            "--json   as JSON\n",
-    .example = "explain 0x55d0c4a2e2b0",
-    .group = CommandGroup::Memory,
-    .takes = Takes::Address,
-    .run = explain,
-    .alias = "x"};
+const Command kExplainCommand{.name = "explain",
+                              .arguments = "ADDR",
+                              .summary = "what an address is: block, freed block, stack, global, nothing",
+                              .help =
+                                  "For an address out of a crash. Says whether it lies in a live block, in a freed\n"
+                                  "one (by whom, how long ago, who has reused it), just behind or in front of one,\n"
+                                  "on a thread's stack, in a variable, in code, in a mapping; whether it is null\n"
+                                  "with an offset, a pattern that marks bad memory, or text.\n"
+                                  "--json   as JSON\n",
+                              .example = "explain 0x55d0c4a2e2b0",
+                              .group = CommandGroup::Memory,
+                              .takes = Takes::Address,
+                              .run = explain,
+                              .alias = "x"};
 
 } // namespace heaptape

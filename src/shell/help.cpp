@@ -44,7 +44,8 @@ std::string overview() {
     if (first || command->group != group) text += fmt::format("{}{}\n", first ? "" : "\n", group_title(command->group));
     first = false;
     group = command->group;
-    const std::string usage = std::string(command->name) + (command->arguments.empty() ? "" : " ") + std::string(command->arguments);
+    const std::string usage =
+        std::string(command->name) + (command->arguments.empty() ? "" : " ") + std::string(command->arguments);
     text += fmt::format("  {:<32}{}\n", usage, command->summary);
   }
   text += fmt::format("  {:<32}{}\n", "quit", "leave (also exit, or Ctrl-D)");
@@ -65,7 +66,8 @@ Result<> help(Session&, Words& words, Printer& out) {
   const Result<const Command*> found = find_command(*word);
   if (!found) return found.error();
   const Command& command = *found.value();
-  std::string text = fmt::format("{}{}{}\n  {}\n", command.name, command.arguments.empty() ? "" : " ", command.arguments, command.summary);
+  std::string text = fmt::format("{}{}{}\n  {}\n", command.name, command.arguments.empty() ? "" : " ",
+                                 command.arguments, command.summary);
   if (!command.alias.empty()) text += fmt::format("  short: {}\n", command.alias);
   if (!command.help.empty()) text += "\n" + std::string(command.help);
   text += fmt::format("\nExample: {}\n", command.example);

@@ -36,15 +36,16 @@ std::vector<std::string> names_on_tape(Session& session, std::string_view start,
       first = false;
       for (const std::string_view text : {names.function(frame), names.text(names[frame].file)}) {
         if (text.starts_with(start)) found.emplace(text);
-        if (const std::string_view last = last_part(text); text.find('/') != text.npos && last.starts_with(start)) found.emplace(last);
+        if (const std::string_view last = last_part(text); text.find('/') != text.npos && last.starts_with(start))
+          found.emplace(last);
       }
     });
   }
   return {found.begin(), found.end()};
 }
 
-constexpr std::string_view kFilterWords[] = {"event",  "time", "thread", "kind", "address", "size", "fn",
-                                             "file",   "module", "stack", "age",  "and",     "or",   "not"};
+constexpr std::string_view kFilterWords[] = {"event", "time",   "thread", "kind", "address", "size", "fn",
+                                             "file",  "module", "stack",  "age",  "and",     "or",   "not"};
 
 } // namespace
 

@@ -27,7 +27,8 @@ Result<> say_where(Session& session, Printer& out) {
 
 Result<> go_to(Session& session, Words& words, Printer& out) {
   const auto text = words.next();
-  if (!text) return Error{ErrorCode::Usage, "goto needs a position: an event's number, 12.5s, ^, $, peak, a mark, +N, -N"};
+  if (!text)
+    return Error{ErrorCode::Usage, "goto needs a position: an event's number, 12.5s, ^, $, peak, a mark, +N, -N"};
   if (const Result<> done = words.finish(); !done) return done.error();
   const Result<Moment> moment = session.position(*text);
   if (!moment) return moment.error();
@@ -58,7 +59,9 @@ std::optional<Event> ahead(const Session& session, Filter& filter, std::uint64_t
   if (filter.matches_everything())
     search.first += count - 1;
   else
-    search.accept = [&filter, left = count](const Event& event) mutable { return filter.matches(event) && --left == 0; };
+    search.accept = [&filter, left = count](const Event& event) mutable {
+      return filter.matches(event) && --left == 0;
+    };
   return find_first_event(session.tape(), search);
 }
 
@@ -66,7 +69,8 @@ std::optional<Event> ahead(const Session& session, Filter& filter, std::uint64_t
 std::optional<Event> behind(const Session& session, Filter& filter, std::uint64_t count) {
   std::uint64_t at = session.event();
   if (filter.matches_everything()) return at > count ? event_numbered(session.tape(), at - count) : std::nullopt;
-  EventSearch search{.accept = [&](const Event& event) { return filter.matches(event); }, .should_stop = session.stopper()};
+  EventSearch search{.accept = [&](const Event& event) { return filter.matches(event); },
+                     .should_stop = session.stopper()};
   std::optional<Event> found;
   for (std::uint64_t i = 0; i < count && at > 1; ++i) {
     search.last = at - 1;
@@ -80,7 +84,8 @@ std::optional<Event> behind(const Session& session, Filter& filter, std::uint64_
 
 Result<> land(Session& session, const std::optional<Event>& found, std::string_view nothing, Printer& out) {
   if (!found) {
-    return Error{ErrorCode::NotFound, std::string(session.should_stop() ? "stopped" : nothing) + "; the cursor stays where it was"};
+    return Error{ErrorCode::NotFound,
+                 std::string(session.should_stop() ? "stopped" : nothing) + "; the cursor stays where it was"};
   }
   session.move_to({found->number, found->time_us});
   return say_where(session, out);
@@ -97,8 +102,11 @@ Result<> step(Session& session, Words& words, Printer& out, Way way) {
     return say_where(session, out);
   }
   const std::string side = way == Way::Forward ? "after" : "before";
-  return land(session, way == Way::Forward ? ahead(session, filter.value(), count.value()) : behind(session, filter.value(), count.value()),
-              any ? "there are not so many events " + side + " this one" : "no event " + side + " this one matches", out);
+  return land(session,
+              way == Way::Forward ? ahead(session, filter.value(), count.value())
+                                  : behind(session, filter.value(), count.value()),
+              any ? "there are not so many events " + side + " this one" : "no event " + side + " this one matches",
+              out);
 }
 
 Result<> next(Session& session, Words& words, Printer& out) { return step(session, words, out, Way::Forward); }
@@ -157,18 +165,17 @@ Result<> peak(Session& session, Words& words, Printer& out) {
 
 } // namespace
 
-const Command kGotoCommand{
-    .name = "goto",
-    .arguments = "POSITION",
-    .summary = "go to an event, a time, a mark, the peak",
-    .help = "A position is an event's number, a time since the start (12.5s, 200ms, 2min),\n"
-            "^ or start, $ or end, @ (the cursor), peak, the name of a mark, +N or -N events\n"
-            "or +200ms from here, and sums of these: @-5, peak+1, $-100, loaded+20ms.\n",
-    .example = "goto peak-1",
-    .group = CommandGroup::Moving,
-    .takes = Takes::Position,
-    .run = go_to,
-    .alias = "g"};
+const Command kGotoCommand{.name = "goto",
+                           .arguments = "POSITION",
+                           .summary = "go to an event, a time, a mark, the peak",
+                           .help = "A position is an event's number, a time since the start (12.5s, 200ms, 2min),\n"
+                                   "^ or start, $ or end, @ (the cursor), peak, the name of a mark, +N or -N events\n"
+                                   "or +200ms from here, and sums of these: @-5, peak+1, $-100, loaded+20ms.\n",
+                           .example = "goto peak-1",
+                           .group = CommandGroup::Moving,
+                           .takes = Takes::Position,
+                           .run = go_to,
+                           .alias = "g"};
 const Command kNextCommand{.name = "next",
                            .arguments = "[N] [FILTER]",
                            .summary = "go N events forward, or to the Nth that matches",
@@ -188,7 +195,7 @@ const Command kPrevCommand{.name = "prev",
                            .run = previous,
                            .alias = "p"};
 const Command kFindCommand{.name = "find",
-                           .arguments = "[--back|--first|--last] FILTER",
+                           .arguments = "[--back] FILTER",
                            .summary = "go to the next event that matches",
                            .help = "--back searches towards the start, --first finds the first of the whole tape,\n"
                                    "--last the last. The cursor stays where it was when nothing matches.\n",

@@ -47,7 +47,8 @@ std::string poison(std::uint64_t address) {
     if (address >= whole ? address - whole < 4096 : pattern.byte == 0xff && whole - address < 4096) {
       const std::uint64_t offset = address - whole;
       const bool at = all_bytes(address, pattern.byte) || pattern.byte == 0xff;
-      return fmt::format("{:02x} repeated{}: {}", pattern.byte, at ? "" : " +" + std::to_string(offset), pattern.meaning);
+      return fmt::format("{:02x} repeated{}: {}", pattern.byte, at ? "" : " +" + std::to_string(offset),
+                         pattern.meaning);
     }
   }
   for (const Pattern4& pattern : kPatterns) {
@@ -55,7 +56,8 @@ std::string poison(std::uint64_t address) {
     for (const std::uint64_t whole : {twice, std::uint64_t{pattern.word}}) {
       if (address >= whole && address - whole < 4096) {
         const std::uint64_t offset = address - whole;
-        return fmt::format("{:x}{}: {}", pattern.word, offset != 0 ? " +" + std::to_string(offset) : "", pattern.meaning);
+        return fmt::format("{:x}{}: {}", pattern.word, offset != 0 ? " +" + std::to_string(offset) : "",
+                           pattern.meaning);
       }
     }
   }
@@ -82,10 +84,12 @@ std::string characters(std::uint64_t address) {
 OddAddress odd_address(std::uint64_t address) {
   if (address == 0) return {AddressKind::Null, "the null pointer"};
   if (address < 0x10000) {
-    return {AddressKind::Null, fmt::format("null + {}: a field at offset {} of an object at null, or an element of an array at null",
-                                           with_separators(address), hex(address))};
+    return {AddressKind::Null,
+            fmt::format("null + {}: a field at offset {} of an object at null, or an element of an array at null",
+                        with_separators(address), hex(address))};
   }
-  if (const std::string meaning = poison(address); !meaning.empty()) return {AddressKind::Poison, "no address but a pattern, " + meaning};
+  if (const std::string meaning = poison(address); !meaning.empty())
+    return {AddressKind::Poison, "no address but a pattern, " + meaning};
   if (const std::string text = characters(address); !text.empty()) {
     return {AddressKind::Text, "no address but text, \"" + text + "\": a pointer was overwritten by characters"};
   }

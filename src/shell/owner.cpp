@@ -12,7 +12,9 @@ namespace {
 
 Result<std::uint64_t> address_in(Session& session, Words& words, const Command& command) {
   const auto word = words.next();
-  if (!word) return Error{ErrorCode::Usage, std::string(command.name) + " needs an address, such as " + std::string(command.example)};
+  if (!word)
+    return Error{ErrorCode::Usage,
+                 std::string(command.name) + " needs an address, such as " + std::string(command.example)};
   return session.address(*word);
 }
 
@@ -24,7 +26,8 @@ struct Neighbours {
 Neighbours neighbours_of(HeapCursor& heap, std::uint64_t address, const std::optional<Block>& holder) {
   const std::vector<Block>& blocks = heap.blocks_by_address();
   const std::uint64_t begin = holder ? holder->address : address;
-  auto at = std::partition_point(blocks.begin(), blocks.end(), [&](const Block& block) { return block.address < begin; });
+  auto at =
+      std::partition_point(blocks.begin(), blocks.end(), [&](const Block& block) { return block.address < begin; });
   Neighbours found;
   if (at != blocks.begin()) found.before = &*std::prev(at);
   if (holder && at != blocks.end()) ++at;
@@ -34,8 +37,8 @@ Neighbours neighbours_of(HeapCursor& heap, std::uint64_t address, const std::opt
 
 std::string neighbour_line(Session& session, const char* side, const Block* block, std::uint64_t gap) {
   if (block == nullptr) return fmt::format("  {:<8}no live block\n", side);
-  return fmt::format("  {:<8}{}  {}, {} away  {}\n", side, hex(block->address), block_words(block->size), bytes_text(gap),
-                     session.stacks().site(session.heap().owner_of(*block).stack));
+  return fmt::format("  {:<8}{}  {}, {} away  {}\n", side, hex(block->address), block_words(block->size),
+                     bytes_text(gap), session.stacks().site(session.heap().owner_of(*block).stack));
 }
 
 Result<> owner(Session& session, Words& words, Printer& out) {
@@ -64,10 +67,12 @@ Result<> owner(Session& session, Words& words, Printer& out) {
   std::string text;
   if (holder) {
     const Owner who = heap.owner_of(*holder);
-    text += fmt::format("{} is {} of a live {} at {}\n", hex(address.value()), address.value() == holder->address ? "the first byte" : count_of(address.value() - holder->address, "byte") + " into",
-                        block_words(holder->size), hex(holder->address));
-    text += fmt::format("  made {} by {} ({})\n", ago_text(holder->time_us, session.time_us()), thread_text(session, who.thread),
-                        moment_text(holder->event, holder->time_us));
+    const std::uint64_t offset = address.value() - holder->address;
+    text += fmt::format("{} is {} a live {} at {}\n", hex(address.value()),
+                        offset == 0 ? "the start of" : count_of(offset, "byte") + " into", block_words(holder->size),
+                        hex(holder->address));
+    text += fmt::format("  made {} by {} ({})\n", ago_text(holder->time_us, session.time_us()),
+                        thread_text(session, who.thread), moment_text(holder->event, holder->time_us));
     text += session.stacks().frames(who.stack, "    ", session.style);
   } else {
     text += fmt::format("no live block holds {} here; 'history {}' says what was there, 'explain {}' what it may be\n",
@@ -75,20 +80,25 @@ Result<> owner(Session& session, Words& words, Printer& out) {
   }
   const std::uint64_t begin = holder ? holder->address : address.value();
   const std::uint64_t end = holder ? holder->address + holder->size : address.value();
-  text += neighbour_line(session, "before", near.before, near.before != nullptr ? begin - std::min(begin, near.before->address + near.before->size) : 0);
-  text += neighbour_line(session, "after", near.after, near.after != nullptr ? near.after->address - std::min(near.after->address, end) : 0);
+  text +=
+      neighbour_line(session, "before", near.before,
+                     near.before != nullptr ? begin - std::min(begin, near.before->address + near.before->size) : 0);
+  text += neighbour_line(session, "after", near.after,
+                         near.after != nullptr ? near.after->address - std::min(near.after->address, end) : 0);
   out.print(text);
   return Unit{};
 }
 
 std::string mapping_line(Session& session, const MappingLife& life) {
   const MappingPiece& piece = life.piece;
-  std::string text = fmt::format("{}-{}  {} mapping of {}\n", hex(piece.begin), hex(piece.end), piece.anonymous ? "anonymous" : "file",
-                                 bytes_text(piece.bytes()));
-  text += fmt::format("  {:<10}event {:<12} {} s  {}\n{:12}{}\n", "mapped", with_separators(piece.event), seconds_text(piece.time_us),
-                      thread_text(session, piece.thread), "", session.stacks().chain(piece.stack, 4));
+  std::string text = fmt::format("{}-{}  {} mapping of {}\n", hex(piece.begin), hex(piece.end),
+                                 piece.anonymous ? "anonymous" : "file", bytes_text(piece.bytes()));
+  text += fmt::format("  {:<10}event {:<12} {} s  {}\n{:12}{}\n", "mapped", with_separators(piece.event),
+                      seconds_text(piece.time_us), thread_text(session, piece.thread), "",
+                      session.stacks().chain(piece.stack, 4));
   if (life.closed_event != 0) {
-    text += fmt::format("  {:<10}event {:<12} {} s\n", "unmapped", with_separators(life.closed_event), seconds_text(life.closed_us));
+    text += fmt::format("  {:<10}event {:<12} {} s\n", "unmapped", with_separators(life.closed_event),
+                        seconds_text(life.closed_us));
   }
   return text;
 }
@@ -127,14 +137,16 @@ Result<> history(Session& session, Words& words, Printer& out) {
   }
   if (found.lives.empty() && found.mappings.empty()) {
     const bool one = end == begin.value() + 1;
-    out.print(fmt::format("{}no block ever covered {}\n", found.stopped ? "stopped; so far " : "", one ? hex(begin.value()) : "any of these addresses"));
+    out.print(fmt::format("{}no block ever covered {}\n", found.stopped ? "stopped; so far " : "",
+                          one ? hex(begin.value()) : "any of these addresses"));
     return Unit{};
   }
   for (const MappingLife& life : found.mappings) {
     if (!out.print(mapping_line(session, life))) return Unit{};
   }
   if (found.earlier != 0) {
-    out.print(fmt::format("({} before these; --all shows them, --last N the last N)\n", count_of(found.earlier, "block")));
+    out.print(
+        fmt::format("({} before these; --all shows them, --last N the last N)\n", count_of(found.earlier, "block")));
   }
   bool past = true;
   for (const BlockLife& life : found.lives) {
@@ -161,20 +173,19 @@ const Command kOwnerCommand{.name = "owner",
                             .takes = Takes::Address,
                             .run = owner,
                             .alias = "o"};
-const Command kHistoryCommand{
-    .name = "history",
-    .arguments = "ADDR [ADDR2]",
-    .summary = "every block that ever covered an address",
-    .help = "Oldest first: who made it, who ended it, how long it lived; both sides of a\n"
-            "realloc; mappings of the program's own. With ADDR2 every block that shares a\n"
-            "byte with ADDR..ADDR2. A line shows where the cursor stands among them.\n"
-            "--last N   the latest N (default: 20)\n"
-            "--all      all of them\n"
-            "--json     as JSON\n",
-    .example = "history 0x55d0c4a2e2a0",
-    .group = CommandGroup::Memory,
-    .takes = Takes::Address,
-    .run = history,
-    .alias = "h"};
+const Command kHistoryCommand{.name = "history",
+                              .arguments = "ADDR [ADDR2]",
+                              .summary = "every block that ever covered an address",
+                              .help = "Oldest first: who made it, who ended it, how long it lived; both sides of a\n"
+                                      "realloc; mappings of the program's own. With ADDR2 every block that shares a\n"
+                                      "byte with ADDR..ADDR2. A line shows where the cursor stands among them.\n"
+                                      "--last N   the latest N (default: 20)\n"
+                                      "--all      all of them\n"
+                                      "--json     as JSON\n",
+                              .example = "history 0x55d0c4a2e2a0",
+                              .group = CommandGroup::Memory,
+                              .takes = Takes::Address,
+                              .run = history,
+                              .alias = "h"};
 
 } // namespace heaptape

@@ -90,7 +90,8 @@ Result<std::uint64_t> Session::address(std::string_view text) {
   // Copies of one function at one place, and a name that every file may have: the program's own comes first.
   if (found.empty()) {
     const bool missing = !symbols().problems().empty();
-    return Error{ErrorCode::NotFound, shown + " is no address such as 0x5581c2e0, and no symbol of that name was found" +
+    return Error{ErrorCode::NotFound, shown +
+                                          " is no address such as 0x5581c2e0, and no symbol of that name was found" +
                                           (missing ? " (some of the program's files are not on this machine)" : "")};
   }
   const std::uint64_t address = found.front().address;
@@ -98,8 +99,8 @@ Result<std::uint64_t> Session::address(std::string_view text) {
     return one.address == address || one.module != found.front().module;
   });
   if (!same) {
-    return Error{ErrorCode::Usage, shown + " names " + count_of(found.size(), "symbol") +
-                                       "; 'symbol " + printable(text) + "' lists them, and an address says which is meant"};
+    return Error{ErrorCode::Usage, shown + " names " + count_of(found.size(), "symbol") + "; 'symbol " +
+                                       printable(text) + "' lists them, and an address says which is meant"};
   }
   return address;
 }

@@ -24,9 +24,10 @@ const Sample* sample_at(const TapeReader& tape, std::uint64_t time_us) {
 }
 
 std::size_t threads_at(const TapeReader& tape, std::uint64_t time_us) {
-  return static_cast<std::size_t>(std::count_if(tape.threads().begin(), tape.threads().end(), [&](const Thread& thread) {
-    return thread.first_seen_us <= time_us && (thread.ended_us == 0 || thread.ended_us > time_us);
-  }));
+  return static_cast<std::size_t>(
+      std::count_if(tape.threads().begin(), tape.threads().end(), [&](const Thread& thread) {
+        return thread.first_seen_us <= time_us && (thread.ended_us == 0 || thread.ended_us >= time_us);
+      }));
 }
 
 Result<> where(Session& session, Words& words, Printer& out) {
@@ -39,10 +40,13 @@ Result<> where(Session& session, Words& words, Printer& out) {
   if (json) {
     JsonWriter writer;
     writer.begin_object().field("event", session.event()).field("time_us", session.time_us());
-    writer.field("last_event", session.last_event()).field("live_bytes", now.live_bytes).field("live_blocks", now.live_blocks);
+    writer.field("last_event", session.last_event())
+        .field("live_bytes", now.live_bytes)
+        .field("live_blocks", now.live_blocks);
     writer.field("allocated_bytes", now.allocated_bytes).field("allocated_blocks", now.allocated_blocks);
     writer.field("peak_bytes", all.peak_bytes).field("peak_event", all.peak_event).field("threads", threads);
-    if (sample != nullptr) writer.field("rss_bytes", sample->rss_bytes).field("anonymous_bytes", sample->anonymous_bytes);
+    if (sample != nullptr)
+      writer.field("rss_bytes", sample->rss_bytes).field("anonymous_bytes", sample->anonymous_bytes);
     out.print(writer.end_object().text() + "\n");
     return Unit{};
   }
@@ -50,13 +54,17 @@ Result<> where(Session& session, Words& words, Printer& out) {
   std::string text = fmt::format("  at        event {}{}, {} s of {} s\n", with_separators(session.event()), of,
                                  seconds_text(session.time_us()), seconds_text(session.last_us()));
   text += fmt::format("  live      {} in {}\n", exact_bytes_text(now.live_bytes), count_of(now.live_blocks, "block"));
-  text += fmt::format("  so far    {} allocated in {}\n", bytes_text(now.allocated_bytes), count_of(now.allocated_blocks, "block"));
+  text += fmt::format("  so far    {} allocated in {}\n", bytes_text(now.allocated_bytes),
+                      count_of(now.allocated_blocks, "block"));
   if (all.peak_event != 0) {
     const std::uint64_t peak = all.peak_event;
-    const std::string distance = session.event() == peak ? "here"
-                                 : session.event() < peak
-                                     ? count_of(peak - session.event(), "event") + " and " + duration_text(all.peak_us - std::min(all.peak_us, session.time_us())) + " ahead"
-                                     : count_of(session.event() - peak, "event") + " and " + duration_text(session.time_us() - std::min(session.time_us(), all.peak_us)) + " back";
+    const std::string distance =
+        session.event() == peak ? "here"
+        : session.event() < peak
+            ? count_of(peak - session.event(), "event") + " and " +
+                  duration_text(all.peak_us - std::min(all.peak_us, session.time_us())) + " ahead"
+            : count_of(session.event() - peak, "event") + " and " +
+                  duration_text(session.time_us() - std::min(session.time_us(), all.peak_us)) + " back";
     text += fmt::format("  peak      {}, {}; {} of it is live now\n", bytes_text(all.peak_bytes), distance,
                         percent_text(now.live_bytes, all.peak_bytes));
   }
@@ -69,7 +77,8 @@ Result<> where(Session& session, Words& words, Printer& out) {
   for (const Mark& mark : session.view().marks()) {
     if (mark.event <= session.event() && mark.time_us <= session.time_us()) last = &mark;
   }
-  if (last != nullptr) text += fmt::format("  mark      {} ({})\n", printable(last->name), ago_text(last->time_us, session.time_us()));
+  if (last != nullptr)
+    text += fmt::format("  mark      {} ({})\n", printable(last->name), ago_text(last->time_us, session.time_us()));
   out.print(text);
   return Unit{};
 }
@@ -122,7 +131,8 @@ Result<> stats(Session& session, Words& words, Printer& out) {
   std::string text = "Events so far\n";
   for (std::size_t kind = 1; kind < totals.per_kind.size(); ++kind) {
     if (totals.per_kind[kind] == 0) continue;
-    text += fmt::format("  {:<22}{:>14}\n", kind_name(static_cast<EventKind>(kind)), with_separators(totals.per_kind[kind]));
+    text += fmt::format("  {:<22}{:>14}\n", kind_name(static_cast<EventKind>(kind)),
+                        with_separators(totals.per_kind[kind]));
   }
   text += "Live blocks by size\n";
   std::uint64_t most = 0;
@@ -150,7 +160,10 @@ Result<> threads(Session& session, Words& words, Printer& out) {
     writer.begin_array();
     for (const Thread& thread : session.tape().threads()) {
       const Cost cost = live.contains(thread.id) ? live[thread.id] : Cost{};
-      writer.begin_object().field("thread", thread.id.value).field("tid", thread.tid).field("name", std::string_view(thread.name));
+      writer.begin_object()
+          .field("thread", thread.id.value)
+          .field("tid", thread.tid)
+          .field("name", std::string_view(thread.name));
       writer.field("first_seen_us", thread.first_seen_us);
       if (thread.ended_us != 0) writer.field("ended_us", thread.ended_us);
       writer.field("live_bytes", cost.bytes).field("live_blocks", cost.blocks).end_object();
@@ -158,15 +171,20 @@ Result<> threads(Session& session, Words& words, Printer& out) {
     out.print(writer.end_array().text() + "\n");
     return Unit{};
   }
-  out.print(fmt::format("{:>5}  {:>8}  {:<16} {:<24} {:>12} {:>12}\n", "thr", "kernel", "name", "seen", "live", "blocks"));
+  out.print(
+      fmt::format("{:>5}  {:>8}  {:<16} {:<24} {:>12} {:>12}\n", "thr", "kernel", "name", "seen", "live", "blocks"));
   for (const Thread& thread : session.tape().threads()) {
     const Cost cost = live.contains(thread.id) ? live[thread.id] : Cost{};
     const bool started = thread.first_seen_us <= session.time_us();
-    const bool ended = thread.ended_us != 0 && thread.ended_us <= session.time_us();
-    const std::string seen = seconds_text(thread.first_seen_us) + " .. " + (thread.ended_us != 0 ? seconds_text(thread.ended_us) : "end");
-    std::string line = fmt::format("{:>5}  {:>8}  {:<16} {:<24} {:>12} {:>12}{}", "T" + std::to_string(thread.id.value), thread.tid,
-                                   printable(thread.name), seen, bytes_text(cost.bytes), with_separators(cost.blocks),
-                                   !started ? "  not yet" : ended ? "  ended" : "");
+    const bool ended = thread.ended_us != 0 && thread.ended_us < session.time_us();
+    const std::string seen =
+        seconds_text(thread.first_seen_us) + " .. " + (thread.ended_us != 0 ? seconds_text(thread.ended_us) : "end");
+    std::string line =
+        fmt::format("{:>5}  {:>8}  {:<16} {:<24} {:>12} {:>12}{}", "T" + std::to_string(thread.id.value), thread.tid,
+                    printable(thread.name), seen, bytes_text(cost.bytes), with_separators(cost.blocks),
+                    !started ? "  not yet"
+                    : ended  ? "  ended"
+                             : "");
     if (!out.print((started && !ended ? line : session.style.dim(line)) + "\n")) break;
   }
   return Unit{};
@@ -189,13 +207,14 @@ const Command kStatsCommand{.name = "stats",
                             .example = "stats",
                             .group = CommandGroup::Asking,
                             .run = stats};
-const Command kThreadsCommand{.name = "threads",
-                              .arguments = "",
-                              .summary = "the threads and what is live of each",
-                              .help = "A block belongs to the thread that made it. 'seen' is the time from its first event to its end.\n"
-                                      "--json   as JSON\n",
-                              .example = "threads",
-                              .group = CommandGroup::Asking,
-                              .run = threads};
+const Command kThreadsCommand{
+    .name = "threads",
+    .arguments = "",
+    .summary = "the threads and what is live of each",
+    .help = "A block belongs to the thread that made it. 'seen' is the time from its first event to its end.\n"
+            "--json   as JSON\n",
+    .example = "threads",
+    .group = CommandGroup::Asking,
+    .run = threads};
 
 } // namespace heaptape

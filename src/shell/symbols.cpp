@@ -37,8 +37,9 @@ Result<> symbol(Session& session, Words& words, Printer& out) {
     if (shown == kMost && !all) return !session.should_stop();
     ++shown;
     const std::string where = one.symbol->sort == SymbolSort::ThreadLocal ? "(per thread)" : hex(one.address);
-    return out.print(fmt::format("{:<16} {:>10}  {:<12} {}  {}\n", where, with_separators(one.symbol->size), sort_word(one.symbol->sort),
-                                 printable(one.name), session.style.dim(std::string(last_part(one.module->path))))) &&
+    return out.print(fmt::format("{:<16} {:>10}  {:<12} {}  {}\n", where, with_separators(one.symbol->size),
+                                 sort_word(one.symbol->sort), printable(one.name),
+                                 session.style.dim(std::string(last_part(one.module->path))))) &&
            !session.should_stop();
   });
   if (found == 0) out.print("no symbol matches\n");
@@ -56,20 +57,22 @@ Result<> symbol_at(Session& session, Words& words, Printer& out) {
   const auto found = session.symbols().at(address.value(), session.time_us());
   const Module* module = session.symbols().modules().find_at_time(address.value(), session.time_us());
   if (!found && module == nullptr) {
-    out.print(fmt::format("{} lies in none of the program's files; 'explain {}' may know more\n", hex(address.value()), hex(address.value())));
+    out.print(fmt::format("{} lies in none of the program's files; 'explain {}' may know more\n", hex(address.value()),
+                          hex(address.value())));
     return Unit{};
   }
   const std::uint64_t offset = address.value() - module->load_bias;
   if (found) {
     const std::uint64_t into = address.value() - found->address;
-    out.print(fmt::format("{}{}  {}, {}\n", printable(found->name), into != 0 ? "+" + hex(into) : "", sort_word(found->symbol->sort),
-                          count_of(found->symbol->size, "byte")));
+    out.print(fmt::format("{}{}  {}, {}\n", printable(found->name), into != 0 ? "+" + hex(into) : "",
+                          sort_word(found->symbol->sort), count_of(found->symbol->size, "byte")));
   }
   out.print(fmt::format("  in {} at {}\n", printable(module->path), hex(offset)));
   if (!found || found->symbol->sort == SymbolSort::Function) {
     for (const SourcePlace& place : session.symbols().places(address.value(), session.time_us())) {
       if (place.file.empty()) continue;
-      out.print(fmt::format("  {} {}:{}\n", printable(demangle(place.function, NameForm::Short)), printable(place.file), place.line));
+      out.print(fmt::format("  {} {}:{}\n", printable(demangle(place.function, NameForm::Short)), printable(place.file),
+                            place.line));
     }
   }
   if (!found) say_problems(session, out);
@@ -81,9 +84,10 @@ Result<> symbol_at(Session& session, Words& words, Printer& out) {
 const Command kSymbolCommand{.name = "symbol",
                              .arguments = "PATTERN",
                              .summary = "functions and variables whose name matches, with their addresses",
-                             .help = "PATTERN is a regular expression. Names come from the program's files, if these are\n"
-                                     "still what they were.\n"
-                                     "--all   more than 50\n",
+                             .help =
+                                 "PATTERN is a regular expression. Names come from the program's files, if these are\n"
+                                 "still what they were.\n"
+                                 "--all   more than 50\n",
                              .example = "symbol ^main$",
                              .group = CommandGroup::Asking,
                              .takes = Takes::Function,

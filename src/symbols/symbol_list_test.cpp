@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-
 namespace heaptape {
 
 int g_listed_number[4] = {1, 2, 3, 4};
@@ -22,8 +21,8 @@ std::vector<ListedSymbol> own_symbols() {
 }
 
 const ListedSymbol* find(const std::vector<ListedSymbol>& all, std::string_view name) {
-  const auto found = std::find_if(all.begin(), all.end(),
-                                  [&](const ListedSymbol& symbol) { return symbol.name == name; });
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const ListedSymbol& symbol) { return symbol.name == name; });
   return found != all.end() ? &*found : nullptr;
 }
 
@@ -49,8 +48,9 @@ TEST(SymbolList, AFileThatIsNotThereIsSaidAndNamesNothing) {
 
 TEST(SymbolList, AFileThatWasReplacedNamesNothing) {
   std::vector<std::string> problems;
-  EXPECT_TRUE(list_symbols({.path = "/proc/self/exe", .build_id = {1, 2, 3, 4, 5, 6, 7, 8}}, {.debuginfod = false}, problems)
-                  .empty());
+  EXPECT_TRUE(
+      list_symbols({.path = "/proc/self/exe", .build_id = {1, 2, 3, 4, 5, 6, 7, 8}}, {.debuginfod = false}, problems)
+          .empty());
   EXPECT_EQ(problems.size(), 1u);
 }
 

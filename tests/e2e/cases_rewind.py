@@ -1,0 +1,261 @@
+"""The shell and its commands on programs whose facts are known, and on a terminal."""
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+import fcntl
+
+from harness import HEAPTAPE, case, check, equal, main, program
+from tape import demand, heaptape
+
+
+def story(test, *arguments, status=0):
+    """The tape of crash_story, and where its things lay."""
+    outcome = test.record([program("crash_story"), "facts", *arguments])
+    equal(outcome.status, status, "status of the program")
+    facts = dict(line.split() for line in (test.work / "facts").read_text().splitlines())
+    return outcome.tape.path, {name: int(address, 16) for name, address in facts.items()}
+
+
+def explain(tape, address, at="end"):
+    return json.loads(demand("explain", "--json", "--at", at, tape, hex(address)))
+
+
+def functions(stack):
+    return [frame["function"] for frame in stack]
+
+
+@case
+def explain_finds_who_freed_the_block_behind_a_dangling_pointer(test):
+    tape, facts = story(test, "crash", status=128 + signal.SIGSEGV)
+    answer = explain(tape, facts["second"] + 48)
+    equal(answer["kind"], "freed block", "kind")
+    equal(answer["offset"], 48, "offset")
+    block = answer["block"]
+    equal(block["size"], 56, "size")
+    check("open_session" in functions(block["stack"]), f"made by {functions(block['stack'])}")
+    check("close_session" in functions(block["end"]["stack"]), f"freed by {functions(block['end']['stack'])}")
+    check(block["thread"] != block["end"]["thread"], "another thread freed it")
+    text = demand("explain", tape, hex(facts["second"] + 48))
+    check(re.match(r"0x[0-9a-f]+ is 48 bytes into a 56-byte block freed .* earlier\n", text), text)
+    check("not reused since" in text, text)
+
+
+@case
+def explain_knows_what_is_no_block(test):
+    tape, facts = story(test)
+    equal(explain(tape, facts["local"])["kind"], "stack", "a local variable")
+    table = explain(tape, facts["table"])
+    equal(table["kind"], "global", "a global variable")
+    check("12 bytes into the variable g_table" in table["verdict"], table["verdict"])
+    function = explain(tape, facts["function"])
+    equal(function["kind"], "code", "a function")
+    check("open_session" in function["verdict"], function["verdict"])
+    equal(explain(tape, facts["mapping"] + 5000)["kind"], "mapping", "a mapping")
+    equal(explain(tape, 0)["kind"], "null", "null")
+    equal(explain(tape, 24)["kind"], "null", "null + 24")
+    equal(explain(tape, 0xDDDDDDDDDDDDDDDD)["kind"], "poison", "0xdd...")
+    equal(explain(tape, 0x100000000)["kind"], "nothing", "nothing")
+
+
+@case
+def explain_knows_the_bytes_around_a_block(test):
+    tape, facts = story(test)
+    past = explain(tape, facts["report"] + 100)
+    equal((past["kind"], past["offset"]), ("past the end", 0), "one past the end")
+    live = explain(tape, facts["first"])
+    equal((live["kind"], live["offset"]), ("live block", 0), "the start of a block")
+
+
+@case
+def history_shows_both_sides_of_a_realloc(test):
+    tape, facts = story(test)
+    small = json.loads(demand("history", "--json", tape, hex(facts["small"])))["blocks"]
+    moved = [block for block in small if block["end"] and block["end"].get("to")]
+    equal([block["end"]["to"] for block in moved], [hex(facts["large"])], "where it went")
+    large = json.loads(demand("history", "--json", tape, hex(facts["large"] + 8999)))["blocks"]
+    equal(large[-1]["from"], hex(facts["small"]), "where it came from")
+    equal(large[-1]["size"], 9000, "its size")
+
+
+@case
+def owner_follows_the_cursor(test):
+    tape, facts = story(test)
+    then = json.loads(demand("owner", "--json", "--at", "sessions open", tape, hex(facts["second"] + 1)))
+    equal((then["block"]["size"], then["offset"]), (56, 1), "before it was freed")
+    now = json.loads(demand("owner", "--json", "--at", "reaped", tape, hex(facts["second"] + 1)))
+    equal(now["block"], None, "after it was freed")
+
+
+@case
+def addresses_may_be_symbols(test):
+    tape, facts = story(test)
+    text = demand("explain", tape, "g_table+12")
+    check(text.startswith(hex(facts["table"]) + " is"), text)
+    text = demand("symbolat", tape, hex(facts["table"]))
+    check(text.startswith("g_table+0xc"), text)
+    text = demand("symbol", tape, "^g_table$")
+    check(hex(facts["table"] - 12) in text, text)
+
+
+@case
+def a_script_on_standard_input_goes_on_after_an_error(test):
+    tape, _ = story(test)
+    script = "goto sessions\\ open\nnonsense\nwhere  # here\n\nnext 2\nquit\nwhere\n"
+    run = subprocess.run([HEAPTAPE, "shell", tape], input=script, capture_output=True, text=True, timeout=60)
+    equal(run.returncode, 1, "status")
+    check("'nonsense' is no command" in run.stderr, run.stderr)
+    equal(run.stdout.count("  live  "), 1, "answers of where: " + run.stdout)
+
+
+@case
+def commands_of_the_command_line_run_in_order(test):
+    tape, _ = story(test)
+    run = heaptape("shell", "-c", "goto peak", "-c", "where --json", "--at", "^", tape)
+    equal(run.returncode, 0, "status")
+    state = json.loads(run.stdout.splitlines()[-1])
+    equal(state["live_bytes"], state["peak_bytes"], "live at the peak")
+
+
+@case
+def a_tape_that_is_not_there_and_a_wrong_position_end_with_one_sentence(test):
+    tape, _ = story(test)
+    for words in (["shell", "nowhere.tape"], ["explain", "nowhere.tape", "0x1"], ["where", "--at", "never", tape], ["explain", tape],
+                  ["history", tape, "no_such_symbol"], ["explain", tape, "0x1", "0x2"], ["owner", "--limit", "x", tape, "0x1"]):
+        run = heaptape(*words)
+        check(run.returncode != 0, f"{words} should fail")
+        equal(run.stdout, "", f"output of {words}")
+        equal(run.stderr.count("\n"), 1, f"lines of {words}: {run.stderr}")
+
+
+class Terminal:
+    """A heaptape on a pseudo-terminal."""
+
+    def __init__(self, words, rows=24, columns=80, environment=None):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.environ.update({"TERM": "xterm", "LC_ALL": "C.UTF-8", "NO_COLOR": "1", **(environment or {})})
+            os.environ.pop("COLUMNS", None)
+            os.execv(words[0], words)
+        self.resize(rows, columns)
+        self.seen = ""
+
+    def resize(self, rows, columns):
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def expect(self, wanted, seconds=30):
+        """Reads until `wanted` was shown; gives all up to there and forgets it."""
+        end = time.monotonic() + seconds
+        while wanted not in plain(self.seen):
+            left = end - time.monotonic()
+            check(left > 0, f"{wanted!r} did not come, but {plain(self.seen)!r}")
+            if select.select([self.fd], [], [], left)[0]:
+                try:
+                    self.seen += os.read(self.fd, 65536).decode(errors="replace")
+                except OSError:
+                    check(False, f"ended before {wanted!r}: {plain(self.seen)!r}")
+        shown, self.seen = plain(self.seen), ""
+        return shown
+
+    def finish(self):
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            if select.select([self.fd], [], [], 0.1)[0]:
+                try:
+                    if not os.read(self.fd, 65536):
+                        break
+                except OSError:
+                    break
+        _, status = os.waitpid(self.pid, 0)
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(status)
+
+
+def plain(text):
+    """Without what moves the cursor."""
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]|\x1b[=>]|\r", "", text)
+
+
+@case
+def the_shell_on_a_terminal_completes_remembers_and_survives_control_c(test):
+    tape, _ = story(test)
+    environment = {"HOME": str(test.work), "XDG_STATE_HOME": ""}
+    shell = Terminal([HEAPTAPE, "shell", tape], environment=environment)
+    shell.expect(" s) ")
+    shell.type("whe\t")
+    shell.expect("where")
+    shell.type("\n")
+    check("live" in shell.expect("threads"), "where was completed and run")
+    shell.expect(" s) ")
+    shell.type("goto pe\t\n")
+    shell.expect("event")
+    shell.expect(" s) ")
+    shell.type("half a line\x03")  # Ctrl-C gives it up
+    shell.expect("^C")
+    shell.expect(" s) ")
+    shell.type("\x1b[A\n")  # the last one again
+    check("is no command" not in shell.expect("event"), "the line that was given up is not run")
+    shell.expect(" s) ")
+    shell.resize(24, 50)
+    os.kill(shell.pid, signal.SIGWINCH)
+    shell.type("blocks\n")
+    shown = shell.expect("live\n")
+    check(all(len(line) <= 50 for line in shown.splitlines() if "0x" in line), "lines fit the new width:\n" + shown)
+    shell.expect(" s) ")
+    shell.type("\x04")
+    equal(shell.finish(), 0, "status after Ctrl-D")
+    history = (test.work / ".heaptape_history").read_text()
+    check("where" in history and "blocks" in history, history)
+    again = Terminal([HEAPTAPE, "shell", tape], environment=environment)
+    again.expect(" s) ")
+    again.type("\x1b[A\n")
+    again.expect("made by")
+    again.type("quit\n")
+    equal(again.finish(), 0, "status after quit")
+
+
+@case
+def long_answers_go_through_the_pager(test):
+    tape, _ = story(test)
+    shell = Terminal([HEAPTAPE, "shell", tape], environment={"HOME": str(test.work), "PAGER": "sed s/^/paged:/"})
+    shell.expect(" s) ")
+    shell.type("help\n")
+    check("paged:Moving the cursor" in shell.expect("Ctrl-C stops a search."), "help is longer than the screen")
+    shell.expect(" s) ")
+    shell.type("help goto\n")
+    check("paged:" not in shell.expect("Example: goto"), "a short answer needs no pager")
+    shell.type("quit\n")
+    equal(shell.finish(), 0, "status")
+
+
+@case
+def control_c_stops_a_search_and_not_the_shell(test):
+    # A tape that takes a moment to search.
+    outcome = test.record([program("steady"), "stop", 1_500_000], options=["--no-index"])
+    shell = Terminal([HEAPTAPE, "shell", str(outcome.tape.path)], environment={"HOME": str(test.work)})
+    shell.expect(" s) ", seconds=60)
+    shell.type("goto ^\n")
+    shell.expect(" s) ")
+    shell.type("next size>1G\n")
+    time.sleep(0.02)
+    shell.type("\x03")
+    shown = shell.expect(" s) ")
+    check("stopped" in shown or "no event" in shown, shown)
+    shell.type("where\n")
+    shell.expect("threads")
+    shell.type("quit\n")
+    equal(shell.finish(), 0, "status")
+
+
+if __name__ == "__main__":
+    main()
