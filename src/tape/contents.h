@@ -40,7 +40,8 @@ struct Thread {
   std::uint32_t tid = 0; // the kernel's
   std::string name;
   std::uint64_t first_seen_us = 0;
-  std::uint64_t ended_us = 0; // 0: not known to have ended
+  std::uint64_t ended_us = 0;  // 0: not known to have ended
+  std::uint64_t stack_top = 0; // an address in the uppermost pages of its stack; 0: not known
   friend bool operator==(const Thread&, const Thread&) = default;
 };
 

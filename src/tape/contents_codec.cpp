@@ -102,6 +102,7 @@ void put_threads(std::span<const Thread> threads, std::vector<std::byte>& out) {
       entry.text(thread.name);
       entry.varint(thread.first_seen_us);
       entry.varint(thread.ended_us);
+      entry.varint(thread.stack_top);
     });
   }
 }
@@ -116,6 +117,8 @@ bool parse_threads(std::span<const std::byte> payload, std::map<ThreadId, Thread
     thread.name = entry.text();
     thread.first_seen_us = entry.varint();
     thread.ended_us = entry.varint();
+    if (!entry.ok()) return false;
+    if (entry.remaining() != 0) thread.stack_top = entry.varint(); // since 1.2
     if (!entry.ok()) return false;
     threads.insert_or_assign(thread.id, std::move(thread));
   }

@@ -66,7 +66,7 @@ TEST(ContentsCodec, AnEntryFromALaterMinorVersionIsReadAsFarAsItIsKnown) {
   ByteWriter fields(entry);
   for (const std::uint64_t number : {7u, 1u}) fields.varint(number);
   fields.text("name");
-  for (const std::uint64_t number : {2u, 3u}) fields.varint(number);
+  for (const std::uint64_t number : {2u, 3u, 4u}) fields.varint(number);
   fields.text("a field that only later versions know");
   Bytes payload;
   ByteWriter writer(payload);
@@ -76,7 +76,21 @@ TEST(ContentsCodec, AnEntryFromALaterMinorVersionIsReadAsFarAsItIsKnown) {
   writer.text("and something behind all entries");
   std::map<ThreadId, Thread> back;
   ASSERT_TRUE(parse_threads(payload, back));
-  EXPECT_EQ(back[ThreadId(7)], (Thread{ThreadId(7), 1, "name", 2, 3}));
+  EXPECT_EQ(back[ThreadId(7)], (Thread{ThreadId(7), 1, "name", 2, 3, 4}));
+}
+
+TEST(ContentsCodec, AThreadOfATapeWithoutStacksHasNone) {
+  Bytes entry, payload;
+  ByteWriter fields(entry);
+  for (const std::uint64_t number : {7u, 1u}) fields.varint(number);
+  fields.text("name");
+  for (const std::uint64_t number : {2u, 3u}) fields.varint(number);
+  ByteWriter(payload).varint(1);
+  ByteWriter(payload).varint(entry.size());
+  ByteWriter(payload).bytes(entry);
+  std::map<ThreadId, Thread> back;
+  ASSERT_TRUE(parse_threads(payload, back));
+  EXPECT_EQ(back[ThreadId(7)], (Thread{ThreadId(7), 1, "name", 2, 3, 0}));
 }
 
 TEST(ContentsCodec, KeepsStacksThatComeInParts) {

@@ -18,6 +18,7 @@ std::string block_type_name(std::uint8_t type) {
   case BlockType::Index: return "INDEX";
   case BlockType::Summary: return "SUMMARY";
   case BlockType::IndexPart: return "INDEX PART";
+  case BlockType::Maps: return "MAPS";
   }
   return "type " + std::to_string(type);
 }

@@ -1,11 +1,13 @@
 // Any bytes as the payload of any block: no crash, nothing beyond the promises of the parsers. Events that come out are put
 // in again and have to come out the same.
+#include <algorithm>
 #include <array>
 
 #include "base/check.h"
 #include "tape/contents_codec.h"
 #include "tape/event_decoder.h"
 #include "tape/event_encoder.h"
+#include "tape/maps_codec.h"
 #include "tape/payload_fuzz_input.h"
 #include "tape/symbols_codec.h"
 
@@ -52,6 +54,30 @@ void check_symbols(std::span<const std::byte> input, Symbols& symbols) {
   HT_CHECK(back.size() == symbols.size());
 }
 
+// Every moment is in order, and can be put on a tape again.
+void check_maps(std::span<const std::byte> input) {
+  Maps maps;
+  (void)parse_maps(input, maps);
+  std::vector<MapsChange> changes;
+  std::vector<MappedRange> before;
+  for (std::size_t moment = 0; moment < std::min<std::size_t>(maps.size(), 64); ++moment) {
+    std::vector<MappedRange> ranges = maps.ranges(moment);
+    std::uint64_t end = 0;
+    for (const MappedRange& range : ranges) {
+      HT_CHECK(range.begin >= end && range.begin < range.end && range.name < maps.names().size());
+      end = range.end;
+    }
+    changes.push_back(maps_change(before, ranges, maps.time_us(moment)));
+    changes.back().whole = moment == 0;
+    before = std::move(ranges);
+  }
+  std::vector<std::byte> payload;
+  put_maps(0, changes, maps.names(), payload);
+  Maps back;
+  HT_CHECK(parse_maps(payload, back) && back.size() == changes.size());
+  if (!back.empty()) HT_CHECK(back.ranges(back.size() - 1).size() == before.size());
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -73,6 +99,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   case format::BlockType::Summary: HT_CHECK(parse_summary(input, summary) == summary.has_value()); break;
   case format::BlockType::Symbols: check_symbols(input, symbols); break;
   case format::BlockType::Stacks: check_stacks(input); break;
+  case format::BlockType::Maps: check_maps(input); break;
   default: check_events(input);
   }
   return 0;

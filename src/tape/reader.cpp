@@ -40,6 +40,7 @@ const std::vector<Thread>& TapeReader::threads() const { return state_->tape.thr
 const std::vector<StackNode>& TapeReader::stacks() const { return state_->tape.stacks; }
 const std::vector<Sample>& TapeReader::samples() const { return state_->tape.samples; }
 const std::vector<Mark>& TapeReader::marks() const { return state_->tape.marks; }
+const Maps& TapeReader::maps() const { return state_->tape.maps; }
 const std::optional<Summary>& TapeReader::summary() const { return state_->tape.summary; }
 const Symbols& TapeReader::symbols() const { return state_->tape.symbols; }
 const std::vector<Damage>& TapeReader::damage() const { return state_->tape.damage; }

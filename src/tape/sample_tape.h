@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "tape/contents.h"
 #include "tape/event.h"
+#include "tape/maps.h"
 #include "tape/symbols.h"
 #include "tape/writer.h"
 
@@ -27,6 +28,8 @@ struct SampleTape {
   std::vector<Thread> threads;
   std::vector<StackNode> stacks;
   std::vector<Sample> samples{{10, 1 << 20, 1 << 19, 1 << 24, 77, 2}};
+  MapNames map_names;
+  std::vector<std::vector<MappedRange>> maps; // at 1 us, 101 us, ...
   std::vector<Event> events;
   std::vector<std::uint64_t> allocated_at; // beside events
   Summary summary;
@@ -43,7 +46,8 @@ struct SampleTape {
                        0x550000010000,
                        5,
                        {{0x550000000000, 4096, 0, 5}}});
-    for (std::uint32_t i = 1; i <= 3; ++i) threads.push_back({ThreadId(i), 4711 + i, "worker", i, 0});
+    for (std::uint32_t i = 1; i <= 3; ++i)
+      threads.push_back({ThreadId(i), 4711 + i, "worker", i, 0, 0x7f00'1000'0000u + 0x10000u * i});
     for (std::uint32_t i = 1; i <= 40; ++i)
       stacks.push_back({StackId(i > 3 ? below(i) : 0), std::uint64_t{0x550000000000} + below(65536)});
     struct Live {
@@ -111,6 +115,11 @@ struct SampleTape {
       events.push_back(event);
       allocated_at.push_back(below(20) == 0 ? 0 : made_at); // sometimes nobody knows
     }
+    const std::uint32_t program = map_names.number_of("/usr/bin/server"), heap = map_names.number_of("[heap]");
+    for (std::uint64_t i = 0; i < 3; ++i)
+      maps.push_back({{0x550000000000, 0x550000001000, 0x1000, program, kMapRead | kMapExecute},
+                      {0x560000000000, 0x560000021000 + i * 0x8000, 0, heap, kMapRead | kMapWrite},
+                      {0x7f0000000000 + i * 0x1000, 0x7f0000010000, 0, 0, kMapRead | kMapShared}});
     summary.events = count;
     summary.per_kind[1] = 3;
     summary.losses = {{"ring full", 7}};
@@ -141,6 +150,11 @@ struct SampleTape {
     EventEncoder encoder;
     HT_CHECK(writer.add_meta(meta).ok() && writer.add_modules(modules).ok() &&
              writer.add_stacks(StackId(1), stacks).ok());
+    for (std::size_t i = 0; i < maps.size(); ++i) {
+      MapsChange change = maps_change(i == 0 ? std::vector<MappedRange>() : maps[i - 1], maps[i], 100 * i + 1);
+      change.whole = i == 0;
+      HT_CHECK(writer.add_maps(i, change, map_names).ok());
+    }
     for (std::size_t i = 0; i < events.size(); ++i) {
       encoder.add(events[i], allocated_at[i]);
       if (encoder.count() == events_per_block) HT_CHECK(writer.add_events(encoder).ok());

@@ -9,6 +9,7 @@
 #include "tape/contents_codec.h"
 #include "tape/event_decoder.h"
 #include "tape/format.h"
+#include "tape/maps_codec.h"
 #include "tape/symbols_codec.h"
 
 namespace heaptape {
@@ -114,6 +115,7 @@ private:
     case BlockType::Events:
     case BlockType::Samples:
     case BlockType::Marks:
+    case BlockType::Maps:
     case BlockType::Symbols:
     case BlockType::Summary:
     case BlockType::Index:
@@ -150,6 +152,7 @@ private:
     case BlockType::Threads: return parse_threads(raw, threads_);
     case BlockType::Samples: return parse_samples(raw, tape_.samples);
     case BlockType::Marks: return parse_marks(raw, tape_.marks);
+    case BlockType::Maps: return parse_maps(raw, tape_.maps);
     case BlockType::Symbols: return parse_symbols(raw, tape_.symbols);
     case BlockType::Summary: return parse_summary(raw, tape_.summary);
     case BlockType::Index: tape_.index.assign(raw.begin(), raw.end()); return true;

@@ -23,6 +23,7 @@ struct LoadedTape {
   std::vector<StackNode> stacks = std::vector<StackNode>(1);
   std::vector<Sample> samples{};
   std::vector<Mark> marks{};
+  Maps maps{};
   std::optional<Summary> summary{};
   Symbols symbols{};
   std::vector<Damage> damage{};

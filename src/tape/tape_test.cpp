@@ -27,6 +27,15 @@ std::vector<Event> all_events(const TapeReader& reader) {
   return events;
 }
 
+void expect_maps(const Maps& maps, const SampleTape& sample) {
+  ASSERT_EQ(maps.size(), sample.maps.size());
+  EXPECT_EQ(maps.names().texts(), sample.map_names.texts());
+  for (std::size_t i = 0; i < maps.size(); ++i) {
+    EXPECT_EQ(maps.time_us(i), 100 * i + 1);
+    EXPECT_EQ(maps.ranges(i), sample.maps[i]);
+  }
+}
+
 TEST(Tape, WhatIsWrittenIsReadBack) {
   const SampleTape sample(2000);
   const std::vector<std::byte> bytes = sample.bytes();
@@ -42,6 +51,7 @@ TEST(Tape, WhatIsWrittenIsReadBack) {
   for (std::size_t i = 0; i < sample.stacks.size(); ++i) EXPECT_EQ(reader.stacks()[i + 1], sample.stacks[i]);
   EXPECT_EQ(all_events(reader), sample.events);
   EXPECT_EQ(encode_symbols(reader.symbols()), encode_symbols(sample.symbols));
+  expect_maps(reader.maps(), sample);
   EXPECT_TRUE(reader.damage().empty());
   EXPECT_EQ(reader.unknown_blocks(), 0u);
 }
@@ -135,8 +145,8 @@ TEST(Tape, ANewerMajorVersionIsRefusedWithBothVersionsNamed) {
   const Result<TapeReader> reader = TapeReader::from_bytes(bytes, "new.tape");
   ASSERT_FALSE(reader.ok());
   EXPECT_EQ(reader.error().code, ErrorCode::BadVersion);
-  EXPECT_NE(reader.error().sentence.find("2.1"), std::string::npos) << reader.error().sentence;
-  EXPECT_NE(reader.error().sentence.find("1.1"), std::string::npos) << reader.error().sentence;
+  EXPECT_NE(reader.error().sentence.find("2.2"), std::string::npos) << reader.error().sentence;
+  EXPECT_NE(reader.error().sentence.find("1.2"), std::string::npos) << reader.error().sentence;
 }
 
 TEST(Tape, BlocksOfAnUnknownTypeAreSkipped) {
@@ -197,6 +207,10 @@ void expect_golden(const char* name) {
   if (reader.value().header().version_minor >= 1) {
     EXPECT_EQ(encode_symbols(reader.value().symbols()), encode_symbols(sample.symbols));
   }
+  if (reader.value().header().version_minor >= 2) {
+    EXPECT_EQ(reader.value().threads(), sample.threads);
+    expect_maps(reader.value().maps(), sample);
+  }
 }
 
 TEST(Tape, TheGoldenTapesOfAllVersionsAreRead) {
@@ -207,6 +221,7 @@ TEST(Tape, TheGoldenTapesOfAllVersionsAreRead) {
   }
   expect_golden("version-1.0.tape");
   expect_golden("version-1.1.tape");
+  expect_golden("version-1.2.tape");
 }
 
 } // namespace

@@ -10,6 +10,7 @@
 
 #include "base/system_error.h"
 #include "tape/contents_codec.h"
+#include "tape/maps_codec.h"
 #include "tape/symbols_codec.h"
 
 namespace heaptape {
@@ -133,6 +134,11 @@ Result<> TapeWriter::add_marks(std::span<const Mark> marks) {
     marks = marks.subspan(count);
   }
   return Unit{};
+}
+
+Result<> TapeWriter::add_maps(std::uint64_t number, const MapsChange& change, const MapNames& names) {
+  put_maps(number, std::span(&change, 1), names, raw_);
+  return write_block(BlockType::Maps);
 }
 
 Result<> TapeWriter::add_events(EventEncoder& encoder) {

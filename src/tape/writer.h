@@ -14,6 +14,7 @@
 #include "tape/contents.h"
 #include "tape/event_encoder.h"
 #include "tape/format.h"
+#include "tape/maps.h"
 #include "tape/symbols.h"
 
 namespace heaptape {
@@ -38,6 +39,8 @@ public:
   Result<> add_stacks(StackId first, std::span<const StackNode> nodes);
   Result<> add_samples(std::span<const Sample> samples);
   Result<> add_marks(std::span<const Mark> marks);
+  // `number` counts the moments of the recording, from 0. All of it must fit into one block.
+  Result<> add_maps(std::uint64_t number, const MapsChange& change, const MapNames& names);
   Result<> add_events(EventEncoder& encoder); // encoder.finish() and write; nothing when it is empty
   Result<> add_summary(const Summary& summary);
   Result<> add_symbols(const Symbols& symbols); // names given now replace earlier ones of the same addresses

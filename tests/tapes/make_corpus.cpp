@@ -8,6 +8,7 @@
 #include "tape/block_scanner.h"
 #include "tape/compression.h"
 #include "tape/contents_codec.h"
+#include "tape/maps_codec.h"
 #include "tape/payload_fuzz_input.h"
 #include "tape/random_events.h"
 #include "tape/sample_tape.h"
@@ -88,6 +89,12 @@ int main(int count, char** arguments) {
   save_payload(payload + "threads", BlockType::Threads, [&](Bytes& out) { put_threads(sample.threads, out); });
   save_payload(payload + "samples", BlockType::Samples, [&](Bytes& out) { put_samples(sample.samples, out); });
   save_payload(payload + "summary", BlockType::Summary, [&](Bytes& out) { put_summary(sample.summary, out); });
+  save_payload(payload + "maps", BlockType::Maps, [&](Bytes& out) {
+    std::vector<MapsChange> changes{maps_change({}, sample.maps[0], 1)};
+    changes.front().whole = true;
+    changes.push_back(maps_change(sample.maps[0], sample.maps[1], 101));
+    put_maps(0, changes, sample.map_names, out);
+  });
   save_payload(payload + "symbols", BlockType::Symbols, [&](Bytes& out) {
     const Bytes encoded = encode_symbols(sample.symbols).front();
     out.insert(out.end(), encoded.begin(), encoded.end());
