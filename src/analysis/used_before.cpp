@@ -21,11 +21,8 @@ public:
   void add(std::uint64_t address, std::uint64_t size) {
     const std::uint64_t end = address + std::max<std::uint64_t>(size, 1);
     if (end < address) return;
-    auto grid = last_ < grids_.size() && grids_[last_].holds(address) ? last_ : find(address);
-    for (; grid < grids_.size() && grids_[grid].begin < end; ++grid) {
-      last_ = grid;
+    for (std::size_t grid = find(address); grid < grids_.size() && grids_[grid].begin < end; ++grid)
       mark(grid, std::max(address, grids_[grid].begin), std::min(end, grids_[grid].end()));
-    }
   }
 
   std::vector<std::vector<std::uint8_t>> take() {
@@ -65,7 +62,6 @@ private:
 
   std::span<const CellGrid> grids_;
   std::vector<std::vector<std::size_t>> unmarked_; // per grid; one more than it has cells
-  std::size_t last_ = 0;
 };
 
 bool makes_block(const Event& event) {

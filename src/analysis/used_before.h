@@ -28,7 +28,7 @@ struct AskUsedBefore {
   std::function<bool()> should_stop{}; // true: what was found so far will do, and is not exact
 };
 
-// The grids are sorted by address and do not overlap.
+// Grids are sorted by address, both by their begin and by their end; they may share addresses.
 UsedBefore used_before(const TapeReader& tape, const Index& index, std::span<const CellGrid> grids,
                        const AskUsedBefore& ask);
 
