@@ -30,7 +30,8 @@ Recording::Recording(const SharedMemory& memory, TapeWriter& writer, RecordingFa
     : memory_(memory), facts_(std::move(facts)), proc_(facts_.pid),
       stacks_(memory.nodes(), memory.config().node_capacity), modules_(memory.module_log()),
       sink_(writer, stacks_, facts_.max_tape_bytes), rings_(memory, threads_),
-      builder_(clock_, stacks_, rings_, memory.config().slot_count, sink_), sample_every_ns_(kFirstSampleEvery) {
+      builder_(clock_, stacks_, rings_, memory.config().slot_count, sink_), maps_(facts_.pid),
+      sample_every_ns_(kFirstSampleEvery) {
   const wire::Header& header = memory.header();
   clock_.start(header.clock_is_tsc.load(std::memory_order_relaxed) != 0, program_clock(header), facts_.tape_start_ns);
   sink_.follow(builder_.model().totals());
@@ -66,6 +67,7 @@ void Recording::keep_house(std::uint64_t now_ns) {
     take_sample();
     next_sample_ns_ = now_ns + sample_every_ns_;
   }
+  if (maps_pace_.due(now_ns, virtual_bytes_)) look_at_maps(now_ns);
   if (threads_.ended().size() >= kEndedThreadsPerBlock) write_threads(false);
   if (now_ns < next_upkeep_ns_) return;
   next_upkeep_ns_ = now_ns + kUpkeepEvery;
@@ -95,7 +97,10 @@ void Recording::write_modules() {
 }
 
 Thread Recording::describe(ThreadId id, const ThreadList::Known& known, std::uint64_t ended_us) const {
-  return Thread{id, known.tid, known.name, clock_.plain_us(known.first_ticks), ended_us};
+  // The main thread's stack is the kernel's, and what the thread goes by lies elsewhere.
+  const bool is_main = known.tid == memory_.header().pid.load(std::memory_order_relaxed);
+  const std::uint64_t stack_top = !is_main ? known.stack_top : image_ ? image_->start_stack : 0;
+  return Thread{id, known.tid, known.name, clock_.plain_us(known.first_ticks), ended_us, stack_top};
 }
 
 // Those that ended; with `all` also those that live.
@@ -117,8 +122,19 @@ void Recording::take_sample() {
   if (!sample) return;
   sample->time_us = clock_.plain_us(clock_.now());
   samples_.push_back(*sample);
+  virtual_bytes_ = sample->virtual_bytes;
   if (samples_.size() >= kSamplesPerBlock) write_samples();
   if (++samples_taken_ % kSamplesPerSpacing == 0) sample_every_ns_ *= 2;
+}
+
+void Recording::look_at_maps(std::uint64_t now_ns) {
+  if (failed()) return;
+  // Stamped before it is read: what is mapped meanwhile has an event behind it.
+  const std::optional<MapsChange> change = maps_.look(clock_.plain_us(clock_.now()));
+  maps_pace_.asked(now_ns, monotonic_ns(), virtual_bytes_, change.has_value());
+  if (!change) return;
+  const std::uint64_t number = maps_.moments() - 1;
+  sink_.write([&](TapeWriter& writer) { return writer.add_maps(number, *change, maps_.names()); });
 }
 
 void Recording::write_samples() {

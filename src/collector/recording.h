@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collector/event_builder.h"
+#include "collector/maps_follower.h"
 #include "collector/module_files.h"
 #include "collector/module_follower.h"
 #include "collector/proc_files.h"
@@ -76,6 +77,7 @@ private:
   void write_threads(bool all);
   void write_samples();
   void take_sample();
+  void look_at_maps(std::uint64_t now_ns);
   void name_threads();
   void reap_threads();
   Thread describe(ThreadId id, const ThreadList::Known& known, std::uint64_t ended_us) const;
@@ -97,6 +99,10 @@ private:
   RingSet rings_;
   EventBuilder<TapeSink> builder_;
   CountOnly count_only_;
+
+  MapsFollower maps_;
+  MapsPace maps_pace_;
+  std::uint64_t virtual_bytes_ = 0; // of the last sample
 
   std::vector<Sample> samples_;
   std::uint64_t samples_taken_ = 0;

@@ -13,10 +13,10 @@ SlotReader::SlotReader(std::uint32_t index, wire::ThreadSlot& slot, wire::Record
   HT_CHECK(std::has_single_bit(capacity));
 }
 
-void SlotReader::start_thread(std::uint32_t tid, std::uint64_t ticks, ThreadList& threads) {
+void SlotReader::start_thread(std::uint32_t tid, std::uint64_t ticks, std::uint64_t stack_top, ThreadList& threads) {
   if (thread_ != ThreadId{}) threads.end(thread_, std::max(ticks, last_time_));
   tid_ = tid;
-  thread_ = threads.start(tid, ticks);
+  thread_ = threads.start(tid, ticks, stack_top);
 }
 
 void SlotReader::forget_thread(ThreadList& threads) {
@@ -32,9 +32,9 @@ inline void SlotReader::take_in(std::uint64_t word0, const wire::Record& record,
   item.word2 = record.word2.load(std::memory_order_relaxed);
   item.slot = index_;
   if (item.kind() == EventKind::ThreadStart) [[unlikely]]
-    start_thread(static_cast<std::uint32_t>(item.size()), item.time(), threads);
+    start_thread(static_cast<std::uint32_t>(item.size()), item.time(), item.address(), threads);
   else if (thread_ == ThreadId{}) [[unlikely]]
-    start_thread(slot_.tid.load(std::memory_order_relaxed), item.time(), threads);
+    start_thread(slot_.tid.load(std::memory_order_relaxed), item.time(), 0, threads);
   item.thread = thread_.value;
   last_time_ = std::max(last_time_, item.time());
   queue_.push(item);

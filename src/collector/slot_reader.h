@@ -45,7 +45,7 @@ public:
 private:
   std::uint64_t phase_at(std::uint64_t position) const { return wire::phase_of_lap(position >> shift_); }
   void take_in(std::uint64_t word0, const wire::Record& record, ThreadList& threads);
-  void start_thread(std::uint32_t tid, std::uint64_t ticks, ThreadList& threads);
+  void start_thread(std::uint32_t tid, std::uint64_t ticks, std::uint64_t stack_top, ThreadList& threads);
 
   wire::ThreadSlot& slot_;
   wire::Record* ring_;

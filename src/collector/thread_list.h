@@ -14,9 +14,9 @@ namespace heaptape {
 
 class ThreadList {
 public:
-  ThreadId start(std::uint32_t tid, std::uint64_t ticks) {
+  ThreadId start(std::uint32_t tid, std::uint64_t ticks, std::uint64_t stack_top = 0) {
     const ThreadId id(++last_);
-    live_.emplace(id.value, Known{tid, ticks, {}});
+    live_.emplace(id.value, Known{tid, ticks, {}, stack_top});
     return id;
   }
 
@@ -31,6 +31,7 @@ public:
     std::uint32_t tid = 0;
     std::uint64_t first_ticks = 0;
     std::string name;
+    std::uint64_t stack_top = 0; // 0: not known
   };
   struct Ended {
     ThreadId id;
