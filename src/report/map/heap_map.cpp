@@ -158,7 +158,7 @@ Result<HeapMap> make_heap_map(const TapeReader& tape, const Index& index, const 
   return map;
 }
 
-std::string address_text(std::uint64_t address) { return fmt::format("0x{:012x}", address); }
+std::string address_text(std::uint64_t address) { return fmt::format("0x{:x}", address); }
 
 std::string binary_size_text(std::uint64_t bytes) {
   if (bytes >= std::uint64_t{1} << 30) return fmt::format("{} GiB", bytes >> 30);

@@ -13,6 +13,7 @@
 #include "analysis/heap_ranges.h"
 #include "analysis/index.h"
 #include "base/result.h"
+#include "report/call_tree.h"
 #include "tape/reader.h"
 
 namespace heaptape {
@@ -29,10 +30,6 @@ struct MapPart {
   std::vector<std::uint8_t> used_before; // as UsedBefore::cells
 };
 
-struct StackCost {
-  StackId stack;
-  Cost cost;
-};
 struct MapBlock {
   Block block;
   Owner owner;

@@ -144,11 +144,12 @@ void MapClasses::add_stacks(const HeapMap& map, StackNames& names) {
   const auto amount = [&](const Cost& cost) {
     return padded_right(percent_text(cost.bytes, map.live.bytes), 7) + "  " + padded_right(bytes_text(cost.bytes), 9);
   };
+  Plumbing plumbing(names);
   const std::size_t count = std::min(map.stacks.size(), kTones.size());
   for (std::size_t i = 0; i < count; ++i) {
     const StackCost& row = map.stacks[i];
-    classes_.push_back({static_cast<char>('a' + i), stack_text(names, row.stack, 4), amount(row.cost), kTones[i].color,
-                        kTones[i].terminal});
+    classes_.push_back({static_cast<char>('a' + i), charged_functions(names, plumbing, row.stack, 4), amount(row.cost),
+                        kTones[i].color, kTones[i].terminal});
     if (row.stack.value >= by_stack_.size()) by_stack_.resize(row.stack.value + std::size_t{1}, kTones.size());
     by_stack_[row.stack.value] = i;
     place_.push_back(i);
@@ -175,14 +176,17 @@ std::uint8_t density_terminal_color(double density) {
   return kRamp[std::min(static_cast<std::size_t>(density * static_cast<double>(kRamp.size())), kRamp.size() - 1)];
 }
 
-std::string stack_text(StackNames& names, StackId stack, std::size_t most) {
+std::string charged_functions(StackNames& names, Plumbing& plumbing, StackId stack, std::size_t most) {
+  const std::vector<FrameId> frames = names.frames_of(stack);
+  if (frames.empty()) return "(no stack)";
   std::string text;
   std::size_t shown = 0;
-  for (const FrameId frame : names.frames_of(stack)) {
-    if (shown++ == most) break;
-    text += (text.empty() ? "" : " <- ") + printable(names.function(frame));
+  for (std::size_t i = charged_frame(plumbing, frames); i < frames.size() && shown < most; ++i) {
+    // Callers that say nothing are left out.
+    if (shown != 0 && (plumbing(frames[i]) || starts_thread(names, frames[i]))) continue;
+    text += (shown++ == 0 ? "" : " <- ") + printable(names.function(frames[i]));
   }
-  return text.empty() ? "(no stack)" : text;
+  return text;
 }
 
 } // namespace heaptape

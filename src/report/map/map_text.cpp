@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/number_text.h"
+#include "report/map/page_text.h"
 
 namespace heaptape {
 namespace {
@@ -21,7 +22,7 @@ public:
 
   std::string draw() {
     for (const MapPart& part : map_.parts) add_part(part);
-    if (map_.zoom == MapZoom::Page) add_blocks();
+    if (map_.zoom == MapZoom::Page) out_ += page_text(map_, names_, shows_blocks(), style_) + "\n";
     if (map_.ranges_left_out != 0)
       out_ += fmt::format("and {} with {} in {}\n\n", count_of(map_.ranges_left_out, "smaller range"),
                           bytes_text(map_.left_out.bytes), count_of(map_.left_out.blocks, "block"));
@@ -32,10 +33,6 @@ public:
 private:
   std::string painted(std::uint8_t color, std::string_view text) const {
     return style_.color ? fmt::format("\x1b[38;5;{}m{}\x1b[0m", color, text) : std::string(text);
-  }
-  std::string cut_off(const std::string& text, std::size_t columns) const {
-    if (style_.utf8 || columns_of(text) <= columns || columns < 4) return shortened(text, columns);
-    return text.substr(0, columns - 3) + "...";
   }
   std::string_view shade(double density) const {
     const auto step = [&](const auto& steps) {
@@ -51,6 +48,7 @@ private:
   // With colour, the character says how full the cell is and the colour what of; without, a letter says what of.
   std::string cell_text(const MapPart& part, std::size_t cell) const {
     const CellState state = state_of(part, cell);
+    if (state == CellState::Live && shows_blocks()) return block_text(part, cell);
     if (state != CellState::Live) {
       const std::string_view text = mark(state);
       return state == CellState::Outside || state == CellState::Reserved ? std::string(text) : style_.dim(text);
@@ -59,6 +57,20 @@ private:
     const MapClass* kind = classes_.find(part.cells[cell]);
     if (kind == nullptr) return painted(density_terminal_color(density), shade(density));
     return style_.color ? painted(kind->terminal_color, shade(density)) : std::string(1, kind->letter);
+  }
+
+  // On one page the blocks themselves are told apart, unless something else was asked for.
+  bool shows_blocks() const { return map_.zoom == MapZoom::Page && classes_.by() == MapBy::Density; }
+  // The letter of the first block in the cell.
+  std::string block_text(const MapPart& part, std::size_t cell) const {
+    const std::uint64_t begin = part.grid.address_of(cell);
+    const auto found = std::partition_point(map_.blocks.begin(), map_.blocks.end(), [&](const MapBlock& row) {
+      return row.block.address + std::max<std::uint64_t>(row.block.size, 1) <= begin;
+    });
+    const auto number = static_cast<std::size_t>(found - map_.blocks.begin());
+    // Neighbours differ.
+    constexpr std::array<std::uint8_t, 4> kTurns{208, 37, 142, 169};
+    return painted(kTurns[number % kTurns.size()], std::string(1, block_letter(number)));
   }
 
   void add_heading(const MapPart& part) {
@@ -79,7 +91,9 @@ private:
                           count_of(range.figures.live.blocks, "block"), binary_size_text(part.grid.cell_bytes));
       if (range.figures.live.blocks > 1) add_figures(range.figures);
     } else {
-      out_ += fmt::format("  {} used by {}; a cell is {}\n", percent_text(map_.live.bytes, bytes),
+      std::uint64_t live = 0; // of blocks that reach beyond, their part
+      for (const Cell& cell : part.cells) live += cell.live_bytes;
+      out_ += fmt::format("  {} used by {}; a cell is {}\n", percent_text(live, bytes),
                           count_of(map_.live.blocks, "block"), binary_size_text(part.grid.cell_bytes));
     }
   }
@@ -96,7 +110,9 @@ private:
     for (std::size_t row = 0; row < part.grid.cells; row += map_.columns) {
       const std::size_t end = std::min(row + map_.columns, part.grid.cells);
       if (skip_same(part, row)) continue;
-      std::string line = style_.dim(address_text(std::max(part.grid.address_of(row), part.begin))) + " ";
+      std::string line =
+          style_.dim(padded_left(address_text(std::max(part.grid.address_of(row), part.begin)), kLabelColumns - 1)) +
+          " ";
       for (std::size_t cell = row; cell < end; ++cell) line += cell_text(part, cell);
       while (line.ends_with(' ')) line.pop_back();
       out_ += line + "\n";
@@ -143,51 +159,6 @@ private:
       out_ += std::string(at - text.size() - 1, ' ') + style_.bold(text + " ^") + "\n";
   }
 
-  void add_blocks() {
-    const MapPart& part = map_.parts.front();
-    constexpr std::uint64_t kHeader = 32; // smaller gaps are what the allocator needs itself
-    std::uint64_t at = part.begin;
-    bool small_gaps = false;
-    const auto add_gap = [&](std::uint64_t until) {
-      if (until <= at) return;
-      if (until - at < kHeader) {
-        small_gaps = true;
-        return;
-      }
-      const bool marked = map_.address && *map_.address >= at && *map_.address < until;
-      out_ += fmt::format("{} {}  {}\n", marked ? ">" : " ", address_text(at),
-                          style_.dim(fmt::format("{:>9}  free", with_separators(until - at))));
-    };
-    out_ +=
-        style_.dim(fmt::format("  {:<14}  {:>9}  {:>10}  {:>10}  {}", "address", "bytes", "event", "age", "made by")) +
-        "\n";
-    for (const MapBlock& row : map_.blocks) {
-      add_gap(row.block.address);
-      add_block(part, row);
-      at = std::max(at, row.block.address + std::max<std::uint64_t>(row.block.size, 1));
-    }
-    add_gap(part.end);
-    if (small_gaps)
-      out_ += style_.dim("  gaps of less than 32 bytes, mostly the allocator's own, are not listed") + "\n";
-    out_ += "\n";
-  }
-
-  void add_block(const MapPart& part, const MapBlock& row) {
-    const Block& block = row.block;
-    const bool marked = map_.address && *map_.address >= block.address &&
-                        *map_.address - block.address < std::max<std::uint64_t>(block.size, 1);
-    const std::string_view reach = block.address < part.begin              ? "(from before) "
-                                   : block.address + block.size > part.end ? "(goes on) "
-                                                                           : "";
-    std::string line = fmt::format("{} {}  {:>9}  {:>10}  {:>10}  ", marked ? ">" : " ", address_text(block.address),
-                                   with_separators(block.size), with_separators(block.event),
-                                   duration_text(map_.time_us - std::min(map_.time_us, block.time_us)));
-    std::string who = std::string(reach) + stack_text(names_, row.owner.stack, 4);
-    if (style_.width != 0) who = cut_off(who, style_.width > line.size() + 8 ? style_.width - line.size() : 8);
-    line += who;
-    out_ += (marked ? style_.bold(line) : line) + "\n";
-  }
-
   void add_legend() {
     bool never = false, before = false;
     for (const MapPart& part : map_.parts) {
@@ -197,7 +168,10 @@ private:
       }
     }
     std::string line;
-    if (classes_.by() == MapBy::Density || style_.color) add_density_legend(line);
+    if (shows_blocks())
+      line = "letters: the blocks listed";
+    else if (classes_.by() == MapBy::Density || style_.color)
+      add_density_legend(line);
     if (before) line += std::string(line.empty() ? "" : "   ") + "- free, used before";
     // On a long tape it is not known of all cells.
     if (never)
@@ -245,7 +219,7 @@ private:
       if (stacks) {
         const std::string text = kind.amount + "  " + kind.label;
         out_ += "  " + sign_of(kind) + " " +
-                (style_.width == 0 ? text : cut_off(text, width - std::min<std::size_t>(width, 4))) + "\n";
+                (style_.width == 0 ? text : cut_off(text, width - std::min<std::size_t>(width, 4), style_)) + "\n";
         continue;
       }
       const std::size_t taken = columns_of(line) + kind.label.size() + 5;
