@@ -224,8 +224,11 @@ private:
   // The main heap grows upwards, and nothing else comes between it and its blocks.
   bool extend_heap(const Stray& stray) {
     auto below = table_.first_above(stray.begin);
-    if (stray.begin >= kMmapArea || below == table_.begin()) return false;
-    if (below == table_.end() || below->second.begin > stray.begin) --below;
+    if (stray.begin >= kMmapArea) return false;
+    if (below == table_.end() || below->second.begin > stray.begin) {
+      if (below == table_.begin()) return false;
+      --below;
+    }
     if (below->second.kind != RangeKind::MainHeap) return false;
     SpaceRange more = below->second;
     const std::uint64_t was = more.end;

@@ -43,7 +43,7 @@ private:
   void close() {
     if (!open_) return;
     ++figures_.pages;
-    figures_.little_pages += bytes_ <= kLittleBytes;
+    figures_.little_pages += bytes_ < kLittle;
   }
 
   RangeFigures& figures_;

@@ -6,20 +6,18 @@
 #include <vector>
 
 #include "analysis/address_space.h"
+#include "analysis/arenas.h"
 #include "analysis/block_map.h"
 #include "analysis/cost.h"
 
 namespace heaptape {
-
-// A page with at most so many live bytes is held by little.
-inline constexpr std::uint64_t kLittleBytes = 256;
 
 struct RangeFigures {
   Cost live;
   std::uint64_t first = 0, last = 0;          // where the first live block begins and the last one ends
   std::uint64_t gap_begin = 0, gap_bytes = 0; // the largest one between two live blocks; the first of equal ones
   std::uint64_t pages = 0;                    // with a live block in them
-  std::uint64_t little_pages = 0;             // of these, held by little
+  std::uint64_t little_pages = 0;             // of these, held by less than kLittle bytes
 
   std::uint64_t span() const { return last - first; }
   // Bytes of the span that no live block covers.

@@ -57,7 +57,8 @@ public:
     return state;
   }
 
-  TapeReader open() const {
+  // The file is the caller's to remove.
+  std::string write() const {
     std::string path = "/tmp/heaptape-space-XXXXXX";
     const int fd = ::mkstemp(path.data());
     HT_CHECK(fd >= 0);
@@ -72,6 +73,11 @@ public:
     for (const Event& event : events_) encoder.add(event, model.apply(event));
     HT_CHECK(writer.add_events(encoder).ok());
     for (std::size_t i = 0; i < changes_.size(); ++i) HT_CHECK(writer.add_maps(i, changes_[i], names_).ok());
+    return path;
+  }
+
+  TapeReader open() const {
+    const std::string path = write();
     auto tape = TapeReader::open(path);
     ::unlink(path.c_str());
     HT_CHECK(tape.ok());

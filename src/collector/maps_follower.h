@@ -1,5 +1,5 @@
-// Asks the kernel now and then what the program's address space looks like, and says what is new. The program only notices that,
-// now and then, a page of text is made from its list of mappings while nobody may change that list: some 20 us. One thread at a time.
+// Asks the kernel now and then what the program's address space looks like, and says what is new. The program only notices that a page
+// of text at a time is made from its list of mappings while nobody may change that list: some 20 us. One thread at a time.
 #pragma once
 
 #include <sys/types.h>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
+#include "collector/maps_text.h"
 #include "tape/maps.h"
 
 namespace heaptape {
@@ -19,8 +20,8 @@ namespace heaptape {
 class MapsPace {
 public:
   bool due(std::uint64_t now_ns, std::uint64_t virtual_bytes) const;
-  // It was asked from `begin_ns` to `end_ns`; `changed`: and there was something new.
-  void asked(std::uint64_t begin_ns, std::uint64_t end_ns, std::uint64_t virtual_bytes, bool changed);
+  // It was asked, which took so long; `changed`: and there was something new.
+  void asked(std::uint64_t now_ns, std::uint64_t cost_ns, std::uint64_t virtual_bytes, bool changed);
 
 private:
   static constexpr std::uint64_t kMs = 1'000'000;
@@ -35,22 +36,32 @@ class MapsFollower {
 public:
   explicit MapsFollower(pid_t pid);
 
-  // What is new since the last time; nothing when all is as it was, or the kernel does not tell (the program is gone, or nobody may
-  // ask). The program must run for this to be the whole truth: a list that ends early is not taken.
-  std::optional<MapsChange> look(std::uint64_t time_us);
+  // Begins to read; `time_us` is now. Not while it is reading.
+  void begin(std::uint64_t time_us);
+  bool reading() const { return reading_; }
+  // Reads on for about so long. At the end of the list, says what is new since the last time; nothing when all is as it was, or the
+  // kernel does not tell (the program is gone, or nobody may ask).
+  std::optional<MapsChange> go_on(std::uint64_t most_ns);
+  // How long the last list took to read.
+  std::uint64_t cost_ns() const { return cost_ns_; }
 
   const MapNames& names() const { return names_; }
-  // How many changes look() has given; the number of the next one.
+  // How many changes go_on() has given; the number of the next one.
   std::uint64_t moments() const { return moments_; }
 
 private:
-  bool read();
+  std::optional<MapsChange> compare(std::vector<MappedRange> now);
 
   UniqueFd file_;
-  std::string text_;      // as read last
-  std::string last_text_; // as taken last
+  bool reading_ = false;
+  std::uint64_t time_us_ = 0;
+  std::uint64_t cost_ns_ = 0;
+  std::size_t bytes_ = 0; // of the list so far
+  MapsText text_;
+  std::string buffer_;
   MapNames names_;
   std::vector<MappedRange> ranges_;
+  bool had_stack_ = false;
   std::uint64_t moments_ = 0;
 };
 

@@ -11,11 +11,18 @@ namespace {
 
 constexpr std::uint64_t kMs = 1'000'000;
 
+std::optional<MapsChange> look_at_once(MapsFollower& follower, std::uint64_t time_us) {
+  follower.begin(time_us);
+  std::optional<MapsChange> change = follower.go_on(0);
+  while (follower.reading()) change = follower.go_on(0);
+  return change;
+}
+
 TEST(MapsFollower, SeesAMappingComeAndGo) {
   MapsFollower follower(::getpid());
   Maps maps;
   const auto look = [&](std::uint64_t time_us) {
-    while (auto change = follower.look(time_us)) { // until our own memory has settled
+    while (auto change = look_at_once(follower, time_us)) { // until our own memory has settled
       for (MappedRange& range : change->added) range.name = maps.names().number_of(follower.names()[range.name]);
       maps.add(follower.moments() - 1, std::move(*change));
       time_us += 1;
@@ -38,7 +45,8 @@ TEST(MapsFollower, SeesAMappingComeAndGo) {
 
 TEST(MapsFollower, SaysNothingAboutAProgramThatIsNotThere) {
   MapsFollower follower(0x7fff'ffff);
-  EXPECT_EQ(follower.look(1), std::nullopt);
+  EXPECT_EQ(look_at_once(follower, 1), std::nullopt);
+  EXPECT_FALSE(follower.reading());
   EXPECT_EQ(follower.moments(), 0u);
 }
 
@@ -49,7 +57,7 @@ std::uint64_t moments_in(std::uint64_t run_ns, std::uint64_t cost_ns) {
   for (std::uint64_t now = kMs; now < run_ns; now += 2 * kMs) {
     if (!pace.due(now, 1000 * moments)) continue;
     ++moments;
-    pace.asked(now, now + cost_ns, 1000 * moments, true);
+    pace.asked(now, cost_ns, 1000 * moments, true);
     now += cost_ns;
   }
   return moments;
@@ -69,7 +77,7 @@ TEST(MapsPace, AskingTakesAtMostAFiftiethOfTheTime) {
 TEST(MapsPace, AnEarlyLookIsTakenWhenTheSizeChangedALot) {
   MapsPace pace;
   ASSERT_TRUE(pace.due(kMs, 1 << 20));
-  pace.asked(kMs, kMs, 1 << 20, true);
+  pace.asked(kMs, 0, 1 << 20, true);
   EXPECT_FALSE(pace.due(4 * kMs, (1 << 20) + 4096));
   EXPECT_TRUE(pace.due(4 * kMs, 2 << 20));
   EXPECT_TRUE(pace.due(4 * kMs, 1 << 19));

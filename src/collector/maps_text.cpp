@@ -1,7 +1,7 @@
 #include "collector/maps_text.h"
 
 #include <charconv>
-#include <cstdint>
+#include <utility>
 
 namespace heaptape {
 
@@ -41,22 +41,35 @@ bool parse_line(std::string_view line, MappedRange& range, std::string_view& nam
 
 } // namespace
 
-std::vector<MappedRange> parse_maps_text(std::string_view text, MapNames& names) {
-  std::vector<MappedRange> ranges;
-  std::uint64_t end = 0;
+void MapsText::add_line(std::string_view line, MapNames& names) {
+  MappedRange range;
+  std::string_view name;
+  if (!parse_line(line, range, name) || (!ranges_.empty() && range.begin < ranges_.back().end)) return;
+  range.name = names.number_of(name);
+  ranges_.push_back(range);
+}
+
+void MapsText::add(std::string_view text, MapNames& names) {
   while (!text.empty()) {
     const std::size_t newline = text.find('\n');
-    if (newline == std::string_view::npos) break; // cut off
-    const std::string_view line = text.substr(0, newline);
+    if (newline == std::string_view::npos) {
+      begun_ += text;
+      return;
+    }
+    if (begun_.empty()) {
+      add_line(text.substr(0, newline), names);
+    } else {
+      begun_ += text.substr(0, newline);
+      add_line(begun_, names);
+      begun_.clear();
+    }
     text.remove_prefix(newline + 1);
-    MappedRange range;
-    std::string_view name;
-    if (!parse_line(line, range, name) || range.begin < end) continue;
-    range.name = names.number_of(name);
-    end = range.end;
-    ranges.push_back(range);
   }
-  return ranges;
+}
+
+std::vector<MappedRange> MapsText::take() {
+  begun_.clear();
+  return std::exchange(ranges_, {});
 }
 
 } // namespace heaptape

@@ -10,8 +10,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace heaptape;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   Maps maps;
-  const std::vector<MappedRange> before = parse_maps_text(text.substr(0, size / 2), maps.names());
-  const std::vector<MappedRange> now = parse_maps_text(text.substr(size / 2), maps.names());
+  MapsText lines;
+  lines.add(text.substr(0, size / 2), maps.names());
+  const std::vector<MappedRange> before = lines.take();
+  lines.add(text.substr(size / 2, size / 4), maps.names());
+  lines.add(text.substr(size / 2 + size / 4), maps.names());
+  const std::vector<MappedRange> now = lines.take();
   for (const auto& ranges : {before, now}) {
     std::uint64_t end = 0;
     for (const MappedRange& range : ranges) {

@@ -58,16 +58,16 @@ Round Recording::step(std::uint64_t now_ns) {
   clock_.calibrate();
   const Round round = rings_.round(clock_, consumer());
   write_modules();
-  keep_house(now_ns);
+  keep_house(now_ns, round.more || round.fullest > memory_.config().ring_records / 16);
   return round;
 }
 
-void Recording::keep_house(std::uint64_t now_ns) {
+void Recording::keep_house(std::uint64_t now_ns, bool busy) {
   if (now_ns >= next_sample_ns_) {
     take_sample();
     next_sample_ns_ = now_ns + sample_every_ns_;
   }
-  if (maps_pace_.due(now_ns, virtual_bytes_)) look_at_maps(now_ns);
+  look_at_maps(now_ns, busy);
   if (threads_.ended().size() >= kEndedThreadsPerBlock) write_threads(false);
   if (now_ns < next_upkeep_ns_) return;
   next_upkeep_ns_ = now_ns + kUpkeepEvery;
@@ -127,11 +127,17 @@ void Recording::take_sample() {
   if (++samples_taken_ % kSamplesPerSpacing == 0) sample_every_ns_ *= 2;
 }
 
-void Recording::look_at_maps(std::uint64_t now_ns) {
+// A few thousand mappings at a time, so that the rings do not wait.
+void Recording::look_at_maps(std::uint64_t now_ns, bool busy) {
   if (failed()) return;
-  // Stamped before it is read: what is mapped meanwhile has an event behind it.
-  const std::optional<MapsChange> change = maps_.look(clock_.plain_us(clock_.now()));
-  maps_pace_.asked(now_ns, monotonic_ns(), virtual_bytes_, change.has_value());
+  if (!maps_.reading()) {
+    if (!maps_pace_.due(now_ns, virtual_bytes_)) return;
+    // Stamped before it is read: what is mapped meanwhile has an event behind it.
+    maps_.begin(clock_.plain_us(clock_.now()));
+  }
+  const std::optional<MapsChange> change = maps_.go_on(busy ? 2 * kMs : 20 * kMs);
+  if (maps_.reading()) return;
+  maps_pace_.asked(now_ns, maps_.cost_ns(), virtual_bytes_, change.has_value());
   if (!change) return;
   const std::uint64_t number = maps_.moments() - 1;
   sink_.write([&](TapeWriter& writer) { return writer.add_maps(number, *change, maps_.names()); });

@@ -70,14 +70,14 @@ private:
     if (failed()) return count_only_;
     return builder_;
   }
-  void keep_house(std::uint64_t now_ns);
+  void keep_house(std::uint64_t now_ns, bool busy);
   void write_meta(const Meta& known);
   void write_modules();
   void write_marks();
   void write_threads(bool all);
   void write_samples();
   void take_sample();
-  void look_at_maps(std::uint64_t now_ns);
+  void look_at_maps(std::uint64_t now_ns, bool busy);
   void name_threads();
   void reap_threads();
   Thread describe(ThreadId id, const ThreadList::Known& known, std::uint64_t ended_us) const;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "collector/fake_program.h"
@@ -74,6 +75,15 @@ TEST_F(RecordingTest, ATapeHoldsAllThatHappened) {
   EXPECT_EQ(reader.threads()[0].tid, own_tid());
   EXPECT_EQ(reader.threads()[0].ended_us, 30u);
   EXPECT_GE(reader.samples().size(), 1u);
+  ASSERT_EQ(reader.maps().size(), 1u);
+  const auto stack = reinterpret_cast<std::uint64_t>(&summary);
+  const std::vector<MappedRange> ranges = reader.maps().ranges(0);
+  const auto holder = std::find_if(ranges.begin(), ranges.end(),
+                                   [&](const MappedRange& range) { return range.begin <= stack && stack < range.end; });
+  ASSERT_NE(holder, ranges.end());
+  EXPECT_EQ(reader.maps().names()[holder->name], "[stack]");
+  EXPECT_GE(reader.threads()[0].stack_top, stack) << "of the main thread, the kernel's word";
+  EXPECT_LT(reader.threads()[0].stack_top, holder->end);
   ASSERT_EQ(reader.stacks().size(), 3u);
   EXPECT_EQ(reader.stacks()[2], (StackNode{StackId(1), 0x5200}));
   EventCursor events = reader.events();
@@ -142,6 +152,7 @@ TEST_F(RecordingTest, ThousandsOfShortThreadsAreAllListed) {
   ASSERT_EQ(tape.value().threads().size(), 3000u);
   EXPECT_EQ(tape.value().threads()[2999].tid, 10'003'000u);
   EXPECT_EQ(tape.value().threads()[2999].ended_us, 30'002u);
+  EXPECT_EQ(tape.value().threads()[2999].stack_top, 0x7ffc'0000'0000u);
 }
 
 } // namespace

@@ -177,7 +177,7 @@ private:
     if (never)
       line += std::string(line.empty() ? "" : "   ") + std::string(mark(CellState::NeverUsed)) +
               (map_.used_before_exact ? " never used" : " free, not seen in use");
-    out_ += line + "\n";
+    if (!line.empty()) out_ += line + "\n";
     add_class_legend();
     if (!map_.from_kernel)
       out_ += style_.dim("the tape does not say what was mapped; ranges are guessed from where blocks lie") + "\n";
@@ -262,7 +262,7 @@ std::string fragmentation_text(const RangeFigures& figures) {
 std::string pages_text(const RangeFigures& figures) {
   const std::string pages = count_of(figures.pages, "page") + " in use";
   if (figures.little_pages == 0) return pages;
-  return fmt::format("{}, {} of them for {} bytes or less", pages, with_separators(figures.little_pages), kLittleBytes);
+  return fmt::format("{}, {} of them for less than {} bytes", pages, with_separators(figures.little_pages), kLittle);
 }
 
 std::string map_text(const HeapMap& map, const MapClasses& classes, StackNames& names, const TextStyle& style) {

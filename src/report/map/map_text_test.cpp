@@ -65,7 +65,7 @@ TEST_F(MapText, FullHalfFullFreedAndNeverUsedCellsDiffer) {
             "main heap 0x100000-0x100100, 256 bytes\n"
             "  15.6 % used by 2 blocks; a cell is 16 bytes\n"
             "  fragmentation 0.0 % of 40 bytes from first to last block, largest gap 0 bytes\n"
-            "  1 page in use, 1 of them for 256 bytes or less\n"
+            "  1 page in use, 1 of them for less than 64 bytes\n"
             "0x100000       @@*.-...........\n"
             "\n"
             ":=+*#@ from little to full   - free, used before   . never used\n");

@@ -1,0 +1,50 @@
+#include "shell/space_text.h"
+
+#include <fmt/format.h>
+
+#include "base/number_text.h"
+
+namespace heaptape {
+
+std::string_view kind_text(RangeKind kind) {
+  switch (kind) {
+  case RangeKind::MainHeap: return "main heap";
+  case RangeKind::ThreadArena: return "arena";
+  case RangeKind::Anonymous: return "anonymous";
+  case RangeKind::File: return "file";
+  case RangeKind::Module: return "module";
+  case RangeKind::MainStack: return "main stack";
+  case RangeKind::ThreadStack: return "stack";
+  case RangeKind::Special: return "special";
+  }
+  return "";
+}
+
+std::string_view kind_word(RangeKind kind) {
+  switch (kind) {
+  case RangeKind::MainHeap: return "main_heap";
+  case RangeKind::ThreadArena: return "thread_arena";
+  case RangeKind::MainStack: return "main_stack";
+  case RangeKind::ThreadStack: return "thread_stack";
+  default: return kind_text(kind);
+  }
+}
+
+std::string range_text(std::uint64_t begin, std::uint64_t end) { return fmt::format("{:012x}-{:012x}", begin, end); }
+
+std::string source_line(const Session& session, const AddressSpace& space) {
+  if (!space.from_kernel)
+    return "Guessed from modules, mmap calls and live blocks: the tape has no word of the kernel.\n";
+  const std::uint64_t now_us = session.time_us();
+  const std::string when = space.maps_us == now_us  ? "at this moment"
+                           : space.maps_us < now_us ? duration_text(now_us - space.maps_us) + " earlier"
+                                                    : duration_text(space.maps_us - now_us) + " later";
+  return "As the kernel showed it at " + seconds_text(space.maps_us) + " s (" + when + "), with the events between.\n";
+}
+
+void write_source_json(JsonWriter& json, const AddressSpace& space) {
+  json.field("from_kernel", space.from_kernel);
+  if (space.from_kernel) json.field("maps_us", space.maps_us);
+}
+
+} // namespace heaptape

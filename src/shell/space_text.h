@@ -1,0 +1,26 @@
+// What the commands about the address space have in common.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "analysis/address_space.h"
+#include "report/json_writer.h"
+#include "shell/session.h"
+
+namespace heaptape {
+
+// "main heap", "arena", ...: for people.
+std::string_view kind_text(RangeKind kind);
+// "main_heap", "thread_arena", ...: for programs.
+std::string_view kind_word(RangeKind kind);
+// "7f3c1a000000-7f3c1a021000", as the kernel writes it.
+std::string range_text(std::uint64_t begin, std::uint64_t end);
+
+// Whether and when the kernel was asked, seen from the cursor; one line.
+std::string source_line(const Session& session, const AddressSpace& space);
+// The same as the fields "from_kernel" and "maps_us".
+void write_source_json(JsonWriter& json, const AddressSpace& space);
+
+} // namespace heaptape
