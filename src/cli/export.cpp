@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/exit_codes.h"
-#include "cli/output_file.h"
+#include "base/output_file.h"
 #include "cli/report_options.h"
 #include "report/export/callgrind.h"
 #include "report/export/csv.h"

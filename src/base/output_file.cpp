@@ -1,4 +1,4 @@
-#include "cli/output_file.h"
+#include "base/output_file.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-namespace heaptape::cli {
+namespace heaptape {
 namespace {
 
 Error error_of(const char* doing, const std::string& path) {
@@ -85,4 +85,4 @@ Result<> OutputFile::keep() {
   return Unit{};
 }
 
-} // namespace heaptape::cli
+} // namespace heaptape

@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 
-namespace heaptape::cli {
+namespace heaptape {
 
 struct MakeFile {
   std::string path; // empty or "-": standard output; a device or pipe is written to as it is
@@ -38,4 +38,4 @@ private:
   bool reader_gone_ = false;
 };
 
-} // namespace heaptape::cli
+} // namespace heaptape
