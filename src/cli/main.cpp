@@ -20,7 +20,7 @@ constexpr std::array kCommands{
     Command{"diff", diff},          Command{"budget", budget}, Command{"dump", dump},
     Command{"info", info},          Command{"verify", verify}, Command{"export", export_tape},
     Command{"import", import_tape}, Command{"index", index},   Command{"symbolize", symbolize},
-    Command{"collect", collect},
+    Command{"sql", sql},            Command{"collect", collect},
 };
 
 constexpr std::string_view kHelp =
@@ -36,6 +36,7 @@ constexpr std::string_view kHelp =
   heaptape budget [TAPE]              check limits: an exit status for continuous integration
   heaptape info [TAPE]                what is on a tape: totals, peak, threads, modules, losses
   heaptape dump [TAPE]                every event with its call stack, as text or JSON
+  heaptape sql [TAPE] "SELECT ..."    ask a tape in SQL: events, blocks, stacks, threads, ...
   heaptape verify [TAPE]              check that a tape is whole and its events make sense
   heaptape symbolize [TAPE]           look up names again, with better debug files
   heaptape index [TAPE]               make the index that reports open
