@@ -25,8 +25,9 @@ ARROWS = {
     "collector": {"analysis", "tape", "wire", "base"},
     "report": {"analysis", "symbols", "tape", "wire", "base"},
     "server": {"report", "analysis", "symbols", "tape", "wire", "base"},
-    "shell": {"report", "analysis", "symbols", "tape", "wire", "base"},
-    "cli": {"shell", "server", "report", "analysis", "symbols", "collector", "tape", "wire", "base"},
+    "sql": {"report", "analysis", "symbols", "tape", "wire", "base"},
+    "shell": {"sql", "report", "analysis", "symbols", "tape", "wire", "base"},
+    "cli": {"shell", "sql", "server", "report", "analysis", "symbols", "collector", "tape", "wire", "base"},
 }
 
 # Tests that look into the recorder and cannot lie beside it: they are loaded into real programs.

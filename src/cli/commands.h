@@ -20,6 +20,7 @@ int peak(Arguments arguments);
 int top(Arguments arguments);
 int timeline(Arguments arguments);
 int diff(Arguments arguments);
+int sql(Arguments arguments);
 int budget(Arguments arguments);
 int export_tape(Arguments arguments);
 int import_tape(Arguments arguments);

@@ -20,7 +20,7 @@ constexpr std::array kCommands{
     Command{"diff", diff},          Command{"budget", budget},   Command{"dump", dump},
     Command{"info", info},          Command{"verify", verify},   Command{"export", export_tape},
     Command{"import", import_tape}, Command{"index", index},     Command{"symbolize", symbolize},
-    Command{"shell", shell},        Command{"collect", collect},
+    Command{"shell", shell},        Command{"sql", sql},         Command{"collect", collect},
 };
 
 // Commands of the shell that read well by themselves.
@@ -43,6 +43,7 @@ constexpr std::string_view kHelp =
   heaptape history [TAPE] ADDR        every block that ever covered an address
   heaptape info [TAPE]                what is on a tape: totals, peak, threads, modules, losses
   heaptape dump [TAPE]                every event with its call stack, as text or JSON
+  heaptape sql [TAPE] "SELECT ..."    ask a tape in SQL: events, blocks, stacks, threads, ...
   heaptape verify [TAPE]              check that a tape is whole and its events make sense
   heaptape symbolize [TAPE]           look up names again, with better debug files
   heaptape index [TAPE]               make the index that reports open

@@ -31,6 +31,10 @@ Examples:
   heaptape report --leaks --suppressions lsan.supp app.tape
   heaptape report --from 10s --to 20s --by thread app.tape
   heaptape report --peak --top-down --include-module libfoo app.tape
+  heaptape report --peak --where 'size>1M and age>10s' app.tape
+
+--where counts only blocks that a filter accepts, as they were at the moment that a tree is about. Without --peak, --leaks, ... there are
+trees of the peak, of what is still live and of everything allocated, and no first page.
 )"};
 constexpr CommandHelp kLeaksHelp{.usage = "heaptape leaks [options] [TAPE]",
                                  .purpose = "What was still live at the end, as a tree: heaptape report --leaks.",
@@ -90,13 +94,18 @@ Result<TreeOptions> tree_options(const Wishes& wishes) {
 
 class Report {
 public:
-  Report(const TapeView& view, const Wishes& wishes, const TreeOptions& tree, FrameFilter filter,
+  Report(const TapeView& view, const Wishes& wishes, const TreeOptions& tree, FrameFilter filter, Filter where,
          Suppressions suppressions)
-      : view_(view), wishes_(wishes), tree_(tree), filter_(std::move(filter)), suppressions_(std::move(suppressions)),
-        sizes_(tree.by == GroupBy::Size ? Sizes::Apart : Sizes::Together) {}
+      : view_(view), wishes_(wishes), tree_(tree), filter_(std::move(filter)), where_(std::move(where)),
+        suppressions_(std::move(suppressions)), sizes_(tree.by == GroupBy::Size ? Sizes::Apart : Sizes::Together) {}
 
   Result<> gather() {
     const bool window = !wishes_.from.empty() || !wishes_.to.empty();
+    if (!wishes_.any_tree() && !where_.matches_everything()) {
+      // The first page is about the whole run; of a part of the blocks there are trees.
+      for (const CostKind kind : {CostKind::Peak, CostKind::Leaks, CostKind::Allocations}) add_kind(kind);
+      return Unit{};
+    }
     if (!wishes_.any_tree()) {
       overview_ = make_overview(view_, suppressions_, filter_);
       describe_run();
@@ -112,7 +121,7 @@ public:
     if (!wishes_.at.empty()) {
       const Result<Moment> moment = view_.moment(wishes_.at);
       if (!moment) return moment.error();
-      add("at", "Live at " + moment_text(moment.value()), live_costs(view_, moment.value(), sizes_));
+      add("at", "Live at " + moment_text(moment.value()), live_costs(view_, moment.value(), sizes_, &where_));
     }
     if (window) {
       if (const Result<> added = add_window(); !added) return added.error();
@@ -186,7 +195,7 @@ private:
   }
 
   void add_kind(CostKind kind) {
-    std::vector<StackCost> costs = costs_of(view_, kind, sizes_);
+    std::vector<StackCost> costs = costs_of(view_, kind, sizes_, &where_);
     std::string title;
     switch (kind) {
     case CostKind::Leaks:
@@ -222,7 +231,7 @@ private:
     const std::string between = " between " + moment_text(from.value()) + " and " + moment_text(to.value());
     const bool all = wishes_.allocations;
     add("window", all ? "Allocated" + between : "Allocated" + between + " and then still live",
-        window_costs(view_, from.value(), to.value(), all ? WindowPart::All : WindowPart::StillLive, sizes_));
+        window_costs(view_, from.value(), to.value(), all ? WindowPart::All : WindowPart::StillLive, sizes_, &where_));
     return Unit{};
   }
 
@@ -235,14 +244,14 @@ private:
       const Moment now{mark.event, mark.time_us, mark.name};
       const std::string name = printable(mark.name);
       if (first.label.empty()) first = now;
-      if (wishes_.snapshots) add("snapshot", "Live at " + name, live_costs(view_, now, sizes_));
+      if (wishes_.snapshots) add("snapshot", "Live at " + name, live_costs(view_, now, sizes_, &where_));
       if (wishes_.deltas) {
         add("delta", "New at " + name + " since " + (before.label.empty() ? "the start" : printable(before.label)),
-            window_costs(view_, before, now, WindowPart::StillLive, sizes_));
+            window_costs(view_, before, now, WindowPart::StillLive, sizes_, &where_));
       }
       if (wishes_.cumulative && now.label != first.label) {
         add("cumulative", "New at " + name + " since " + printable(first.label),
-            window_costs(view_, first, now, WindowPart::StillLive, sizes_));
+            window_costs(view_, first, now, WindowPart::StillLive, sizes_, &where_));
       }
       before = now;
     }
@@ -293,6 +302,7 @@ private:
   const Wishes& wishes_;
   TreeOptions tree_;
   FrameFilter filter_;
+  Filter where_;
   Suppressions suppressions_;
   std::vector<Suppression> suppressions_used_;
   Sizes sizes_;
@@ -334,6 +344,7 @@ int run(const char* command, const CommandHelp& help, Wishes wishes, Arguments a
   CLI::App app("", command);
   if (whole) add_kind_options(app, wishes);
   add_tree_options(app, wishes);
+  options.add_where(app);
   options.add_filters(app);
   options.add_suppressions(app);
   options.add_names_and_color(app);
@@ -352,7 +363,11 @@ int run(const char* command, const CommandHelp& help, Wishes wishes, Arguments a
   Result<Suppressions> suppressions = options.suppressions(view.value().tape());
   if (!suppressions) return fail(suppressions.error());
 
-  Report report(view.value(), wishes, tree.value(), std::move(filter).value(), std::move(suppressions).value());
+  Result<Filter> where = options.where(view.value());
+  if (!where) return fail(where.error());
+
+  Report report(view.value(), wishes, tree.value(), std::move(filter).value(), std::move(where).value(),
+                std::move(suppressions).value());
   if (const Result<> gathered = report.gather(); !gathered) return fail(gathered.error());
   Output output;
   output.print("{}", wishes.json ? report.json() : report.text(style.value()));

@@ -62,6 +62,12 @@ void ReportOptions::add_filters(CLI::App& app) {
   add("--exclude-module", exclude_modules_, "no stacks through a module whose path matches");
 }
 
+void ReportOptions::add_where(CLI::App& app) {
+  app.add_option("--where", where_,
+                 "only blocks that a filter accepts, such as 'size>1M and fn~parse' (docs/guide/filters.md)")
+      ->type_name("FILTER");
+}
+
 void ReportOptions::add_suppressions(CLI::App& app) {
   app.add_option("--suppressions", suppression_files_,
                  "leave out leaks that the file lists, in LeakSanitizer's or valgrind's syntax; repeatable")
@@ -90,6 +96,10 @@ Result<FrameFilter> ReportOptions::filter(const CLI::App& app) const {
     rules.push_back({include, name.ends_with("-module"), std::move(pattern).value()});
   }
   return FrameFilter(std::move(rules));
+}
+
+Result<Filter> ReportOptions::where(const TapeView& view) const {
+  return Filter::parse(where_, FilterOf::Blocks, view);
 }
 
 Result<Suppressions> ReportOptions::suppressions(const TapeReader& tape) const {

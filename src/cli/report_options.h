@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "report/filter.h"
 #include "report/frame_filter.h"
 #include "report/suppressions.h"
 #include "report/tape_view.h"
@@ -21,6 +22,7 @@ public:
   void add_names(CLI::App& app);
   void add_names_and_color(CLI::App& app);
   void add_filters(CLI::App& app);
+  void add_where(CLI::App& app); // of blocks
   void add_suppressions(CLI::App& app);
 
   // Instead of add_names() and parsing.
@@ -30,6 +32,8 @@ public:
   Result<NameForm> names() const;
   Result<TextStyle> style() const;
   Result<FrameFilter> filter(const CLI::App& app) const; // rules in the order they were given
+  // Of --where; everything when it was not given. The view must outlive it.
+  Result<Filter> where(const TapeView& view) const;
   // Those of the files, and those that the program brings along.
   Result<Suppressions> suppressions(const TapeReader& tape) const;
 
@@ -38,7 +42,7 @@ public:
   Result<TapeView> open(std::string& tape) const;
 
 private:
-  std::string names_ = "short", color_ = "auto";
+  std::string names_ = "short", color_ = "auto", where_;
   std::vector<std::string> include_functions_, exclude_functions_, include_modules_, exclude_modules_;
   std::vector<std::string> suppression_files_;
 };

@@ -21,6 +21,7 @@ Examples:
   heaptape top app.tape
   heaptape top --sort temporary --blocks -n 50 app.tape
   heaptape top --by stack --sort live app.tape
+  heaptape top --where 'size<64 and lifetime<1ms' --sort allocated app.tape
 )"};
 
 Result<TopOptions> top_options(const std::string& sort, const std::string& by, bool blocks, std::size_t rows) {
@@ -55,6 +56,7 @@ int top(Arguments arguments) {
   app.add_flag("--blocks", blocks, "count blocks instead of bytes");
   app.add_option("-n,--rows", rows, "show so many rows (default: 20)")->type_name("N");
   app.add_flag("--json", json, "one JSON array with the rows");
+  common.add_where(app);
   common.add_filters(app);
   common.add_names_and_color(app);
   app.add_option("TAPE", tape);
@@ -68,8 +70,10 @@ int top(Arguments arguments) {
   if (!filter) return fail(filter.error());
   const Result<TapeView> view = common.open(tape);
   if (!view) return fail(view.error());
+  Result<Filter> where = common.where(view.value());
+  if (!where) return fail(where.error());
 
-  const TopTable table = make_top_table(view.value(), filter.value(), options.value());
+  const TopTable table = make_top_table(view.value(), filter.value(), options.value(), &where.value());
   Output output;
   if (json) {
     JsonWriter writer;

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "analysis/block_lives.h"
 #include "analysis/heap_cursor.h"
 #include "analysis/log_buckets.h"
 #include "analysis/moments.h"
@@ -13,10 +14,15 @@
 namespace heaptape {
 namespace {
 
-// Adds up blocks by stack, thread and size.
+constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
+
+// Adds up blocks by stack and thread, and by size where that is wanted.
 class BlockSums {
 public:
-  void add(Owner owner, std::uint64_t size) { sums_[{owner.stack, owner.thread, log_bucket(size)}] += Cost::of(size); }
+  explicit BlockSums(Sizes sizes = Sizes::Apart) : sizes_(sizes) {}
+  void add(Owner owner, std::uint64_t size) {
+    sums_[{owner.stack, owner.thread, sizes_ == Sizes::Apart ? log_bucket(size) : 0}] += Cost::of(size);
+  }
   std::vector<StackCost> list() const {
     std::vector<StackCost> all;
     all.reserve(sums_.size());
@@ -28,6 +34,7 @@ public:
   }
 
 private:
+  Sizes sizes_;
   std::map<std::tuple<StackId, ThreadId, std::size_t>, Cost> sums_;
 };
 
@@ -75,22 +82,7 @@ std::vector<StackCost> temporary_with_sizes(const TapeView& view) {
   return sums.list();
 }
 
-} // namespace
-
-const char* cost_kind_name(CostKind kind) {
-  switch (kind) {
-  case CostKind::Leaks: return "leaks";
-  case CostKind::Peak: return "peak";
-  case CostKind::Allocations: return "allocations";
-  case CostKind::Temporary: return "temporary";
-  }
-  return "?";
-}
-
-Measure measure_of(CostKind kind) { return kind == CostKind::Temporary ? Measure::Blocks : Measure::Bytes; }
-
-std::vector<StackCost> costs_of(const TapeView& view, CostKind kind, Sizes sizes) {
-  constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
+std::vector<StackCost> plain_costs_of(const TapeView& view, CostKind kind, Sizes sizes) {
   if (sizes == Sizes::Apart) {
     switch (kind) {
     case CostKind::Leaks: return live_after(view, kEnd);
@@ -110,7 +102,7 @@ std::vector<StackCost> costs_of(const TapeView& view, CostKind kind, Sizes sizes
   return costs;
 }
 
-std::vector<StackCost> live_costs(const TapeView& view, const Moment& moment, Sizes sizes) {
+std::vector<StackCost> plain_live_costs(const TapeView& view, const Moment& moment, Sizes sizes) {
   if (sizes == Sizes::Apart) return live_after(view, moment.event);
   HeapCursor heap(view.tape(), view.index());
   heap.seek_event(moment.event);
@@ -120,8 +112,8 @@ std::vector<StackCost> live_costs(const TapeView& view, const Moment& moment, Si
   return costs;
 }
 
-std::vector<StackCost> window_costs(const TapeView& view, const Moment& from, const Moment& to, WindowPart part,
-                                    Sizes sizes) {
+std::vector<StackCost> plain_window_costs(const TapeView& view, const Moment& from, const Moment& to, WindowPart part,
+                                          Sizes sizes) {
   if (sizes == Sizes::Together) {
     std::vector<StackCost> costs;
     for (const WindowFigures& row : window_figures(view.tape(), view.index(), {from.event, to.event})) {
@@ -132,6 +124,121 @@ std::vector<StackCost> window_costs(const TapeView& view, const Moment& from, co
   }
   if (part == WindowPart::All) return made_between(view, from.event, to.event);
   return live_after(view, to.event, from.event);
+}
+
+// A block as it was at a moment.
+BlockFacts facts_at(const BlockLife& life, const Moment& moment) {
+  BlockFacts facts{.block = life.block, .owner = life.owner, .kind = life.kind, .now_us = moment.time_us};
+  if (!life.freed || life.freed_event > moment.event) return facts;
+  facts.freed = true;
+  facts.freed_event = life.freed_event;
+  facts.freed_us = life.freed_us;
+  facts.freed_thread = life.freed_thread;
+  facts.freed_stack = life.freed_stack;
+  return facts;
+}
+
+bool asks_each_block(const Filter* filter) { return filter != nullptr && !filter->needs_owner_only(); }
+
+std::vector<StackCost> of_chosen_owners(std::vector<StackCost> costs, Filter* filter) {
+  if (filter == nullptr || filter->matches_everything()) return costs;
+  std::erase_if(costs, [&](const StackCost& cost) {
+    return !filter->matches(BlockFacts{.owner = {cost.stack, cost.thread}});
+  });
+  return costs;
+}
+
+// Of the blocks made after one moment and up to another: those that were then live, all, or the temporary ones.
+enum class Chosen : std::uint8_t { Live, All, Temporary };
+std::vector<StackCost> chosen_costs(const TapeView& view, Filter& filter, const Moment& from, const Moment& to,
+                                    Chosen chosen, Sizes sizes) {
+  const Filter::Bounds& bounds = filter.bounds();
+  BlockLives lives(view.tape(), {.kinds = filter.needs_kind(),
+                                 .first_made = std::max(from.event + 1, bounds.first_event),
+                                 .last_made = std::min(to.event, bounds.last_event),
+                                 .until = to.event});
+  BlockSums sums(sizes);
+  while (const BlockLife* life = lives.next()) {
+    if (chosen == Chosen::Live && life->freed) continue;
+    if (chosen == Chosen::Temporary && !life->temporary) continue;
+    if (filter.matches(facts_at(*life, to))) sums.add(life->owner, life->block.size);
+  }
+  return sums.list();
+}
+
+} // namespace
+
+const char* cost_kind_name(CostKind kind) {
+  switch (kind) {
+  case CostKind::Leaks: return "leaks";
+  case CostKind::Peak: return "peak";
+  case CostKind::Allocations: return "allocations";
+  case CostKind::Temporary: return "temporary";
+  }
+  return "?";
+}
+
+Measure measure_of(CostKind kind) { return kind == CostKind::Temporary ? Measure::Blocks : Measure::Bytes; }
+
+std::vector<StackCost> costs_of(const TapeView& view, CostKind kind, Sizes sizes, Filter* filter) {
+  if (asks_each_block(filter)) {
+    const HeapTotals& totals = view.answers().totals;
+    const Moment end{kEnd, view.answers().end_us}, peak{totals.peak_event, totals.peak_us};
+    switch (kind) {
+    case CostKind::Leaks: return chosen_costs(view, *filter, {}, end, Chosen::Live, sizes);
+    case CostKind::Peak: return chosen_costs(view, *filter, {}, peak, Chosen::Live, sizes);
+    case CostKind::Allocations: return chosen_costs(view, *filter, {}, end, Chosen::All, sizes);
+    case CostKind::Temporary: return chosen_costs(view, *filter, {}, end, Chosen::Temporary, sizes);
+    }
+  }
+  return of_chosen_owners(plain_costs_of(view, kind, sizes), filter);
+}
+
+std::vector<StackCost> live_costs(const TapeView& view, const Moment& moment, Sizes sizes, Filter* filter) {
+  if (asks_each_block(filter)) return chosen_costs(view, *filter, {}, moment, Chosen::Live, sizes);
+  return of_chosen_owners(plain_live_costs(view, moment, sizes), filter);
+}
+
+std::vector<StackCost> window_costs(const TapeView& view, const Moment& from, const Moment& to, WindowPart part,
+                                    Sizes sizes, Filter* filter) {
+  if (asks_each_block(filter))
+    return chosen_costs(view, *filter, from, to, part == WindowPart::All ? Chosen::All : Chosen::Live, sizes);
+  return of_chosen_owners(plain_window_costs(view, from, to, part, sizes), filter);
+}
+
+std::vector<FilteredFigures> filtered_figures(const TapeView& view, Filter& filter) {
+  std::map<StackId, FilteredFigures> sums;
+  if (filter.needs_owner_only()) {
+    for (const OwnerFigures& row : view.answers().by_owner) {
+      if (!filter.matches(BlockFacts{.owner = row.owner})) continue;
+      FilteredFigures& sum = sums[row.owner.stack];
+      sum.allocated += row.allocated;
+      sum.live += row.live();
+      sum.at_peak += row.at_peak;
+      sum.temporary += row.temporary;
+    }
+  } else {
+    const Moment end{kEnd, view.answers().end_us};
+    const Moment peak{view.answers().totals.peak_event, view.answers().totals.peak_us};
+    BlockLives lives(view.tape(), {.kinds = filter.needs_kind()});
+    while (const BlockLife* life = lives.next()) {
+      const Cost cost = Cost::of(life->block.size);
+      if (life->block.event <= peak.event && !(life->freed && life->freed_event <= peak.event) &&
+          filter.matches(facts_at(*life, peak)))
+        sums[life->owner.stack].at_peak += cost;
+      if (!filter.matches(facts_at(*life, end))) continue;
+      FilteredFigures& sum = sums[life->owner.stack];
+      sum.allocated += cost;
+      if (!life->freed) sum.live += cost;
+      if (life->temporary) sum.temporary += cost;
+    }
+  }
+  std::vector<FilteredFigures> list;
+  for (auto& [stack, sum] : sums) {
+    sum.stack = stack;
+    list.push_back(sum);
+  }
+  return list;
 }
 
 std::vector<StackCost> growth_costs(const TapeView& view) {

@@ -25,6 +25,8 @@ public:
     return raw(std::to_string(number));
   }
   JsonWriter& value(double number, int places);
+  // Digits as JSON writes them.
+  JsonWriter& number(std::string_view digits) { return raw(digits); }
   JsonWriter& null() { return raw("null"); }
 
   template <class... Value>

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/number_text.h"
+#include "report/costs.h"
 #include "report/tree_text.h"
 #include "report/worst.h"
 
@@ -44,9 +45,21 @@ std::string who(const TapeView& view, Plumbing& plumbing, const TopRow& row, Top
   return text;
 }
 
+std::vector<TopRow> rows_by_stack(const TapeView& view, Filter* where) {
+  std::vector<TopRow> rows;
+  if (where != nullptr && !where->matches_everything()) {
+    for (const FilteredFigures& row : filtered_figures(view, *where))
+      rows.push_back({row.stack, row.allocated, row.live, row.at_peak, row.temporary});
+  } else {
+    for (const StackFigures& row : view.answers().by_stack)
+      rows.push_back({row.stack, row.allocated, row.live(), row.at_peak, row.temporary});
+  }
+  return rows;
+}
+
 } // namespace
 
-TopTable make_top_table(const TapeView& view, FrameFilter& filter, const TopOptions& options) {
+TopTable make_top_table(const TapeView& view, FrameFilter& filter, const TopOptions& options, Filter* where) {
   StackNames& names = view.names();
   Plumbing plumbing(names);
   struct Entry {
@@ -55,12 +68,11 @@ TopTable make_top_table(const TapeView& view, FrameFilter& filter, const TopOpti
   };
   std::map<std::uint64_t, Entry> entries;
   TopTable table;
-  for (const StackFigures& figures : view.answers().by_stack) {
-    if (!filter.accepts(names, figures.stack)) continue;
-    const TopRow row{figures.stack, figures.allocated, figures.live(), figures.at_peak, figures.temporary};
-    std::uint64_t key = figures.stack.value;
+  for (const TopRow& row : rows_by_stack(view, where)) {
+    if (!filter.accepts(names, row.stack)) continue;
+    std::uint64_t key = row.stack.value;
     if (options.by == TopBy::Function) {
-      const std::vector<FrameId> frames = names.frames_of(figures.stack);
+      const std::vector<FrameId> frames = names.frames_of(row.stack);
       key = frames.empty() ? ~std::uint64_t{0} : names[frames[charged_frame(plumbing, frames)]].function.value;
     }
     Entry& entry = entries[key];

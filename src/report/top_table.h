@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "report/call_tree.h"
+#include "report/filter.h"
 #include "report/frame_filter.h"
 #include "report/json_writer.h"
 #include "report/tape_view.h"
@@ -38,7 +39,8 @@ struct TopTable {
   TopRow total{};
 };
 
-TopTable make_top_table(const TapeView& view, FrameFilter& filter, const TopOptions& options);
+// With a filter on blocks, of those alone that it accepts.
+TopTable make_top_table(const TapeView& view, FrameFilter& filter, const TopOptions& options, Filter* where = nullptr);
 std::string top_text(const TapeView& view, const TopTable& table, const TopOptions& options, const TextStyle& style);
 void write_top_json(JsonWriter& json, const TapeView& view, const TopTable& table);
 

@@ -28,9 +28,9 @@ class Event(NamedTuple):
     stack: tuple  # of Frames, innermost first
 
 
-def heaptape(*words):
-    """Runs a reading command; never raises for its status."""
-    return subprocess.run([HEAPTAPE, *map(str, words)], capture_output=True, timeout=READ_SECONDS, text=True,
+def heaptape(*words, text=""):
+    """Runs a reading command with a text as its standard input; never raises for its status."""
+    return subprocess.run([HEAPTAPE, *map(str, words)], input=text, capture_output=True, timeout=READ_SECONDS, text=True,
                           errors="replace", check=False)
 
 

@@ -1,0 +1,41 @@
+#include "shell/sql_command.h"
+
+#include "sql/result_text.h"
+
+namespace heaptape {
+namespace {
+
+Result<> run(Session& session, Words& words, Printer& out) {
+  const Result<std::optional<std::string>> format_name = words.option("--format");
+  if (!format_name) return format_name.error();
+  const bool as_json = words.flag("--json");
+  const Result<SqlFormat> format = as_json ? SqlFormat::Json : parse_sql_format(format_name.value().value_or("table"));
+  if (!format) return format.error();
+  const std::string text = words.rest();
+  if (const Result<> finished = words.finish(); !finished) return finished;
+  if (text.empty()) return Error{ErrorCode::Usage, "SQL is missing: sql SELECT ..., or sql .tables"};
+  Result<Database> database = Database::open(session.view(), session.stopper());
+  if (!database) return database.error();
+  const TextSink sink = [&](std::string_view part) { return out.print(part); };
+  const auto rows = make_sql_rows(format.value(), session.style, sink);
+  return run_sql(database.value(), text, *rows, sink);
+}
+
+} // namespace
+
+const Command kSqlCommand{
+    .name = "sql",
+    .arguments = "[--format table|csv|json] SQL",
+    .summary = "ask the whole tape in SQL",
+    .help = "Runs statements of SQLite over the tables events, blocks, stacks, frames,\n"
+            "threads, modules, marks and samples, wherever the cursor stands.\n"
+            "'sql .tables' lists the tables, 'sql .schema TABLE' their columns. Several\n"
+            "statements are separated by semicolons; temporary tables last as long as\n"
+            "the command.\n",
+    .example = "sql SELECT fn, count(*) AS n FROM events GROUP BY fn ORDER BY n DESC LIMIT 10",
+    .group = CommandGroup::Whole,
+    .takes = Takes::Nothing,
+    .run = run,
+};
+
+} // namespace heaptape

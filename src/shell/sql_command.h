@@ -1,0 +1,10 @@
+// The command "sql".
+#pragma once
+
+#include "shell/command.h"
+
+namespace heaptape {
+
+extern const Command kSqlCommand;
+
+} // namespace heaptape

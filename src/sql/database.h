@@ -1,0 +1,55 @@
+// A tape as a database: SQLite over the tables of tables.h. Nothing can be written but temporary tables, nothing else can be opened. One
+// thread at a time, but `should_stop` may become true at any time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "report/tape_view.h"
+#include "sql/table.h"
+
+namespace heaptape {
+
+struct SqlValue {
+  enum class Type : std::uint8_t { Null, Integer, Real, Text };
+  Type type = Type::Null;
+  std::int64_t integer = 0;
+  double real = 0;
+  std::string_view text{}; // valid during the call
+};
+
+// Takes the rows of a statement.
+class SqlRows {
+public:
+  virtual ~SqlRows() = default;
+  // Once for each statement that gives rows, also when it gives none. All three: false when nobody reads any more, which is no error.
+  virtual bool begin(const std::vector<std::string>& columns) = 0;
+  virtual bool row(std::span<const SqlValue> values) = 0;
+  virtual bool end() = 0;
+};
+
+class Database {
+public:
+  // The view must outlive it.
+  static Result<Database> open(const TapeView& view, ShouldStop should_stop = {});
+  Database(Database&&) noexcept;
+  Database& operator=(Database&&) noexcept;
+  ~Database();
+
+  // Runs all statements, separated by semicolons, up to the first that fails. When the user stopped one, that is no error either.
+  Result<> run(std::string_view sql, SqlRows& rows);
+
+  const std::vector<std::unique_ptr<Table>>& tables() const;
+
+private:
+  struct Parts;
+  explicit Database(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+} // namespace heaptape

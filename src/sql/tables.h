@@ -1,0 +1,24 @@
+// The tables of a tape. Each must not outlive the view.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "report/tape_view.h"
+#include "sql/table.h"
+
+namespace heaptape {
+
+std::unique_ptr<Table> make_event_table(const TapeView& view, const ShouldStop& should_stop);
+std::unique_ptr<Table> make_block_table(const TapeView& view, const ShouldStop& should_stop);
+std::unique_ptr<Table> make_stack_table(const TapeView& view);
+std::unique_ptr<Table> make_frame_table(const TapeView& view);
+std::unique_ptr<Table> make_thread_table(const TapeView& view);
+std::unique_ptr<Table> make_module_table(const TapeView& view);
+std::unique_ptr<Table> make_mark_table(const TapeView& view);
+std::unique_ptr<Table> make_sample_table(const TapeView& view);
+
+// All of them, in the order of the help.
+std::vector<std::unique_ptr<Table>> make_tables(const TapeView& view, const ShouldStop& should_stop);
+
+} // namespace heaptape
