@@ -4,12 +4,14 @@
 
 #include "analysis/keyframe.h"
 #include "analysis/moments.h"
+#include "tape/read_ahead.h"
 
 namespace heaptape {
 
 namespace {
 constexpr std::size_t kAhead = 24; // events whose places in the map are loaded before they are needed
-}
+constexpr std::uint64_t kFar = std::uint64_t{1} << 17; // events from which on a thread to decode them is worth it
+} // namespace
 
 HeapCursor::HeapCursor(const TapeReader& tape, const Index& index)
     : tape_(tape), index_(index), events_(tape.events()) {}
@@ -24,21 +26,55 @@ void HeapCursor::approach(std::uint64_t number) {
     if (event() <= number && event() >= keyframe->event) return;
     if (!load_keyframe(tape_, *keyframe, state_)) continue;
     events_ = tape_.events(event() + 1);
+    far_damage_.clear();
     return;
   }
   if (event() <= number) return;
   state_ = HeapState();
   events_ = tape_.events();
+  far_damage_.clear();
+}
+
+void HeapCursor::apply(std::span<const Event> events) {
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (i + kAhead < events.size()) state_.prefetch(events[i + kAhead]);
+    state_.apply(events[i]);
+  }
+}
+
+void HeapCursor::replay_far(std::uint64_t number) {
+  far_damage_ = damage();
+  ReadAhead events(tape_.events(event() + 1));
+  for (auto run = events.next_run(); !run.empty() && run.front().number <= number; run = events.next_run())
+    apply(run.first(static_cast<std::size_t>(std::min<std::uint64_t>(run.size(), number - run.front().number + 1))));
+  events.stop();
+  // What was decoded beyond the moment does not matter to it.
+  const auto& blocks = tape_.event_blocks();
+  for (const Damage& damage : events.cursor().damage()) {
+    const auto block = std::partition_point(blocks.begin(), blocks.end(),
+                                            [&](const EventBlockInfo& info) { return info.offset < damage.offset; });
+    if (block != blocks.end() && block->first_number <= number) far_damage_.push_back(damage);
+  }
+  events_ = tape_.events(number + 1);
 }
 
 void HeapCursor::seek_event(std::uint64_t number) {
+  const auto& blocks = tape_.event_blocks();
+  if (blocks.empty()) return;
+  number = std::min(number, blocks.back().first_number + blocks.back().count - 1);
   approach(number);
-  for (auto run = events_.next_run_until(number); !run.empty(); run = events_.next_run_until(number)) {
-    for (std::size_t i = 0; i < run.size(); ++i) {
-      if (i + kAhead < run.size()) state_.prefetch(run[i + kAhead]);
-      state_.apply(run[i]);
-    }
+  if (number - event() >= kFar) return replay_far(number);
+  for (auto run = events_.next_run_until(number); !run.empty(); run = events_.next_run_until(number)) apply(run);
+}
+
+std::vector<Damage> HeapCursor::damage() const {
+  std::vector<Damage> all = far_damage_;
+  for (const Damage& damage : events_.damage()) {
+    const bool known = std::any_of(far_damage_.begin(), far_damage_.end(),
+                                   [&](const Damage& other) { return other.offset == damage.offset; });
+    if (!known) all.push_back(damage);
   }
+  return all;
 }
 
 void HeapCursor::seek_time(std::uint64_t time_us) { seek_event(last_event_until(tape_, time_us)); }

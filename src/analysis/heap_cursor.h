@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "analysis/heap_state.h"
@@ -42,17 +43,21 @@ public:
   const std::vector<Block>& blocks_by_address();
 
   // Blocks of events that could not be read between the last keyframe and here; then the state is not the whole truth.
-  const std::vector<Damage>& damage() const { return events_.damage(); }
+  std::vector<Damage> damage() const;
 
 private:
   // The state at the last keyframe up to this event, unless the cursor is nearer to it already.
   void approach(std::uint64_t number);
+  // Replays the events up to this one, which is far away, while another thread decodes them.
+  void replay_far(std::uint64_t number);
+  void apply(std::span<const Event> events);
 
   const TapeReader& tape_;
   const Index& index_;
   HeapState state_;
-  EventCursor events_;
-  std::vector<Block> by_address_; // when sorted_
+  EventCursor events_;             // behind the state
+  std::vector<Damage> far_damage_; // found by replay_far(); some of it events_ may find again
+  std::vector<Block> by_address_;  // when sorted_
   bool sorted_ = false;
 };
 

@@ -73,6 +73,47 @@ TEST(HeapCursor, ADamagedKeyframeOnlyMakesTheWayLonger) {
   }
 }
 
+TEST(HeapCursor, AFarSeekArrivesWhereSmallStepsDo) {
+  const SmallTape file(test::wild_events(3, 300'000), 30, 50'000);
+  const TapeReader tape = file.open();
+  const Index index = build_index(tape, {.events_apart = 1'000'000}); // no keyframe on the way
+  ASSERT_TRUE(index.keyframes.empty());
+  HeapCursor far(tape, index), near(tape, index);
+  for (const std::uint64_t event : {140'000u, 290'000u}) {
+    far.seek_event(event);
+    while (near.event() < event) ASSERT_NE(near.step(), nullptr);
+    EXPECT_EQ(far.event(), event);
+    EXPECT_EQ(far.totals(), near.totals());
+    EXPECT_EQ(far.state().blocks().size(), near.state().blocks().size());
+    far.state().blocks().for_each([&](const Block& block) { EXPECT_EQ(near.find(block.address), block); });
+    near.step();
+    EXPECT_EQ(*far.step(), *tape.events(event + 1).next());
+  }
+  far.seek_event(0);
+  far.seek_event(~std::uint64_t{0});
+  EXPECT_EQ(far.event(), 300'000u);
+  EXPECT_EQ(far.step(), nullptr);
+}
+
+TEST(HeapCursor, AFarSeekSaysWhatWasDamagedOnItsWay) {
+  const SmallTape file(test::wild_events(4, 200'000), 30, 10'000);
+  std::vector<std::byte> bytes = file.bytes();
+  const std::vector<EventBlockInfo> blocks = file.open().event_blocks();
+  for (const std::size_t block : {2u, 16u}) bytes[blocks[block].offset + blocks[block].bytes - 1] ^= std::byte{1};
+  file.write(bytes);
+  const TapeReader tape = file.open();
+  const Index index = build_index(tape, {.events_apart = 1'000'000});
+  HeapCursor cursor(tape, index);
+  cursor.seek_event(155'000); // decoding goes on beyond it
+  ASSERT_EQ(cursor.damage().size(), 1u);
+  EXPECT_EQ(cursor.damage()[0].offset, blocks[2].offset);
+  cursor.seek_event(200'000);
+  ASSERT_EQ(cursor.damage().size(), 2u);
+  EXPECT_EQ(cursor.damage()[1].offset, blocks[16].offset);
+  cursor.seek_event(15'000);
+  EXPECT_TRUE(cursor.damage().empty());
+}
+
 TEST(HeapCursor, SeekingToATimeStandsAfterAllEventsOfThatTime) {
   std::vector<Event> events = Story().make(0x1000, 1).make(0x2000, 2).make(0x3000, 4).events();
   events[1].time_us = events[2].time_us = 10;

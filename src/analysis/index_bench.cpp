@@ -1,6 +1,7 @@
 // How fast a tape is indexed, opened and searched; bench/analysis runs it. Not a micro-benchmark: it works on whole tapes.
 //   index_bench make FILE EVENTS LIVE [THREADS]   writes a made-up tape with about LIVE live blocks
 //   index_bench decode FILE                       reads all events and does nothing with them
+//   index_bench scan FILE                         the same on all processors
 //   index_bench pass FILE                         makes the index in memory
 //   index_bench index FILE                        appends it
 //   index_bench open FILE                         opens the tape and reads its index
@@ -22,6 +23,7 @@
 #include "analysis/heap_cursor.h"
 #include "analysis/heap_model.h"
 #include "analysis/index.h"
+#include "tape/parallel_events.h"
 #include "tape/reader.h"
 #include "tape/writer.h"
 
@@ -150,6 +152,18 @@ void decode(const char* path) {
   print("events_per_second", static_cast<double>(events) / watch.seconds());
 }
 
+void scan(const char* path) {
+  const TapeReader tape = checked(TapeReader::open(path));
+  const Watch watch;
+  std::uint64_t events = 0;
+  parallel_events<std::uint64_t>(
+      tape, {}, [](std::uint64_t& count, std::span<const Event> run) { count += run.size(); },
+      [&](std::uint64_t count) { events += count; });
+  print("events", static_cast<double>(events));
+  print("seconds", watch.seconds());
+  print("events_per_second", static_cast<double>(events) / watch.seconds());
+}
+
 void pass(const char* path, bool append) {
   const Watch watch;
   std::uint64_t events = 0;
@@ -204,7 +218,7 @@ void seek(const char* path, int count) {
 
 int main(int count, char** arguments) {
   if (count < 3) {
-    std::fprintf(stderr, "usage: index_bench make|decode|pass|index|open|seek FILE ...; see the source\n");
+    std::fprintf(stderr, "usage: index_bench make|decode|scan|pass|index|open|seek FILE ...; see the source\n");
     return 2;
   }
   const std::string what = arguments[1];
@@ -216,6 +230,8 @@ int main(int count, char** arguments) {
     make(file, number(3, 1'000'000), number(4, 10'000), static_cast<std::uint32_t>(number(5, 4)));
   else if (what == "decode")
     decode(file);
+  else if (what == "scan")
+    scan(file);
   else if (what == "pass" || what == "index")
     pass(file, what == "index");
   else if (what == "open")

@@ -172,7 +172,7 @@ Result<> KeyframeCodec::put(const HeapState& state, const AddPart& add) {
   return Unit{};
 }
 
-bool KeyframeCodec::parse_first(std::span<const std::byte> payload, HeapState& state) {
+bool KeyframeCodec::parse_first(std::span<const std::byte> payload, HeapState& state, std::uint64_t most_blocks) {
   ByteReader bytes(payload);
   state = HeapState();
   if (bytes.u8() != kSection) return false;
@@ -198,15 +198,15 @@ bool KeyframeCodec::parse_first(std::span<const std::byte> payload, HeapState& s
     if (!parse_mapping(bytes, piece, last)) return false;
     state.mappings_.restore(piece);
   }
-  return parse_blocks(bytes, state);
+  return parse_blocks(bytes, state, most_blocks);
 }
 
 bool KeyframeCodec::parse_next(std::span<const std::byte> payload, HeapState& state) {
   ByteReader bytes(payload);
-  return bytes.u8() == kSection && parse_blocks(bytes, state);
+  return bytes.u8() == kSection && parse_blocks(bytes, state, 0);
 }
 
-bool KeyframeCodec::parse_blocks(ByteReader& bytes, HeapState& state) {
+bool KeyframeCodec::parse_blocks(ByteReader& bytes, HeapState& state, std::uint64_t most_blocks) {
   const std::uint64_t count = bytes.varint();
   std::array<std::uint64_t, kColumns> sizes{};
   for (std::uint64_t& size : sizes) size = bytes.varint();
@@ -214,10 +214,13 @@ bool KeyframeCodec::parse_blocks(ByteReader& bytes, HeapState& state) {
                                       ByteReader(bytes.bytes(sizes[2])), ByteReader(bytes.bytes(sizes[3])),
                                       ByteReader(bytes.bytes(sizes[4]))};
   if (!bytes.done() || count > in[Events].remaining()) return false;
-  state.blocks_.reserve(std::min(state.totals_.live_blocks, state.blocks_.size() + count));
+  state.blocks_.reserve(std::min(state.totals_.live_blocks, std::max(most_blocks, state.blocks_.size() + count)));
   std::vector<std::uint64_t> last_sizes(state.owners_.size());
   Block block;
-  for (std::uint64_t left = count; left != 0; --left) {
+  // A few blocks wait until their places in the map have been loaded.
+  std::array<Block, 32> waiting;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (i >= waiting.size() && !state.blocks_.insert(waiting[i % waiting.size()])) return false;
     block.event += in[Events].varint();
     block.time_us += in[Times].varint();
     const std::uint64_t owner = in[Owners].varint();
@@ -227,17 +230,24 @@ bool KeyframeCodec::parse_blocks(ByteReader& bytes, HeapState& state) {
     const std::uint64_t code = in[Addresses].varint();
     block.address += (code & 1) == 0 ? static_cast<std::uint64_t>(unzigzag(code >> 1)) * 16
                                      : static_cast<std::uint64_t>(in[Addresses].signed_varint());
-    if (block.address == 0 || block.event > state.event_ || block.time_us > state.time_us_ ||
-        !state.blocks_.insert(block))
-      return false;
+    if (block.address == 0 || block.event > state.event_ || block.time_us > state.time_us_) return false;
+    state.blocks_.prefetch(block.address);
+    waiting[i % waiting.size()] = block;
   }
+  for (std::uint64_t i = count - std::min<std::uint64_t>(count, waiting.size()); i < count; ++i)
+    if (!state.blocks_.insert(waiting[i % waiting.size()])) return false;
   return std::all_of(in.begin(), in.end(), [](const ByteReader& column) { return column.done(); });
 }
 
 bool load_keyframe(const TapeReader& tape, const Keyframe& keyframe, HeapState& state) {
+  // Room for all blocks at once. Their number in the totals may be wrong; a part holds only so many, and a block takes five bytes
+  // that are packed to no less than a part of kMaxRatio.
+  const std::uint64_t most_blocks =
+      std::min<std::uint64_t>(keyframe.parts.size() * kBlocksPerPart, tape.file_bytes() * format::kMaxRatio / kColumns);
   bool first = true;
   const auto add = [&](std::span<const std::byte> payload) {
-    const bool good = first ? KeyframeCodec::parse_first(payload, state) : KeyframeCodec::parse_next(payload, state);
+    const bool good =
+        first ? KeyframeCodec::parse_first(payload, state, most_blocks) : KeyframeCodec::parse_next(payload, state);
     first = false;
     return good;
   };

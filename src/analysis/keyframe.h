@@ -17,14 +17,14 @@ public:
   static Result<> put(const HeapState& state, const AddPart& add);
 
   // The parts in the order in which put() gave them. Takes hostile bytes; false when they make no sense, and then the state is
-  // of no use.
-  static bool parse_first(std::span<const std::byte> payload, HeapState& state);
+  // of no use. There will be no more than `most_blocks` in all, if that is known.
+  static bool parse_first(std::span<const std::byte> payload, HeapState& state, std::uint64_t most_blocks = 0);
   static bool parse_next(std::span<const std::byte> payload, HeapState& state);
   // When all were parsed: whether the blocks are as many as the totals say.
   static bool complete(const HeapState& state);
 
 private:
-  static bool parse_blocks(ByteReader& bytes, HeapState& state);
+  static bool parse_blocks(ByteReader& bytes, HeapState& state, std::uint64_t most_blocks);
 };
 
 // Reads a keyframe of this tape; false when it is damaged, and then the state is of no use.

@@ -48,6 +48,25 @@ TEST(ByteCursor, SignedVarintsKeepEveryNumber) {
   }
 }
 
+TEST(ByteCursor, AVarintReadsTheSameWhateverStandsBehindIt) {
+  for (unsigned bits = 0; bits <= 64; ++bits) {
+    for (const std::uint64_t less : {0u, 1u, 2u}) {
+      const std::uint64_t number = (bits == 64 ? 0 : std::uint64_t{1} << bits) - less;
+      for (const std::byte behind : {std::byte{0}, std::byte{0x7f}, std::byte{0xff}}) {
+        std::vector<std::byte> bytes;
+        ByteWriter(bytes).varint(number);
+        const std::size_t size = bytes.size();
+        for (std::size_t more = 0; more < 12; ++more) {
+          ByteReader reader(bytes);
+          ASSERT_EQ(reader.varint(), number) << more << " bytes behind it";
+          ASSERT_EQ(reader.remaining(), bytes.size() - size);
+          bytes.push_back(behind);
+        }
+      }
+    }
+  }
+}
+
 TEST(ByteCursor, AVarintOfMoreThan64BitsFails) {
   std::vector<std::byte> bytes(9, std::byte{0xff});
   bytes.push_back(std::byte{2});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "base/byte_cursor.h"
@@ -37,9 +38,24 @@ std::optional<EventBlockHead> parse_event_block_head(std::span<const std::byte> 
   return head;
 }
 
+// Events are decoded in batches, in three goes: which site made each, when, and then the blocks. None needs what a later one finds, and
+// apart they are quicker: the sites follow from each other, so all else would wait for them, and most wrong guesses of the
+// processor about the blocks would be noticed late.
+//
 // Every read of a column is checked by its ByteReader, which gives 0 once it failed; every number that is used as an index is
 // checked here. A block that fails a check ends there.
 struct EventDecoder::State {
+  static constexpr std::size_t kBatch = 128;
+  static constexpr std::size_t kUsualStretch = 8;         // events with the same time
+  static constexpr std::size_t kPadding = 2 * kBatch + 2; // what the sites of a batch may read beyond their column
+
+  // What is remembered of the thread whose event is decoded.
+  struct OfThread {
+    ThreadId thread;
+    FreedList* lists;
+    ThreadContext* context;
+  };
+
   Checksums checksums = Checksums::Verify;
   EventBlockHead head;
   std::uint32_t index; // of the next event
@@ -47,9 +63,14 @@ struct EventDecoder::State {
   std::uint64_t time_us;
   std::uint64_t still;     // events until time moves
   std::uint64_t next_tick; // by how much it moves then; 0: not any more
-  std::array<ByteReader, kEventColumns> in = make_readers(std::make_index_sequence<kEventColumns>());
-  std::array<std::vector<std::byte>, kEventColumns> columns;
+  std::array<ByteReader, kEventColumns> in =
+      make_readers(std::make_index_sequence<kEventColumns>()); // Ops is not read by it
+  std::array<std::vector<std::byte>, kEventColumns> columns;   // with kPadding zeros behind each
   Decompressor decompressor;
+  std::array<std::uint16_t, kBatch> numbers; // sites of the batch; 0: the event is in column Others
+  std::array<std::uint32_t, kBatch> threads;
+  std::array<std::uint64_t, kBatch + kUsualStretch> times;
+  std::array<std::uint32_t, kLastSite + 1> hashes; // of the sites
   EventModel model;
 
   template <std::size_t... I>
@@ -72,14 +93,28 @@ struct EventDecoder::State {
     if (next_tick == 15) next_tick += in[Times].varint();
   }
 
-  void move_time() {
-    if (still != 0) {
-      --still;
-      return;
+  // Fills `times`; how many of those wanted, which are at most kBatch.
+  std::size_t read_times(std::size_t wanted) {
+    std::size_t at = 0;
+    for (;;) {
+      // Most stretches are short: always so many stores are quicker than a loop that ends at an unforeseeable place.
+      std::uint64_t* const first = times.data() + at;
+      for (std::size_t i = 0; i < kUsualStretch; ++i) first[i] = time_us;
+      const std::uint64_t left = wanted - at;
+      const auto stretch = static_cast<std::size_t>(still < left ? still : left);
+      if (stretch > kUsualStretch) [[unlikely]]
+        std::fill(first + kUsualStretch, first + stretch, time_us);
+      at += stretch;
+      still -= stretch;
+      if (at == wanted) return at;
+      if (next_tick > head.last_us - time_us) {
+        fail();
+        return at;
+      }
+      time_us += next_tick;
+      times[at++] = time_us;
+      read_time_token();
     }
-    if (next_tick > head.last_us - time_us) return fail();
-    time_us += next_tick;
-    read_time_token();
   }
 
   std::uint64_t difference(EventColumn column) {
@@ -88,41 +123,76 @@ struct EventDecoder::State {
     return (code & 1) != 0 ? bytes | (in[column].u8() & 15u) : bytes;
   }
 
-  // 0: the event is in column Others, or nothing makes sense.
-  std::uint16_t site(SiteCode code) {
-    std::uint16_t& after_three = model.after_three_sites();
-    std::uint16_t& after_one = model.after_one_site();
-    std::uint16_t found = after_three;
-    if (code == SiteCode::AfterOne) {
-      found = after_one;
-    } else if (code == SiteCode::Known) {
-      found = in[Sites].u16();
-      if (found >= model.site_count) found = 0;
-    } else if (code == SiteCode::New) {
-      const std::uint8_t kind = in[NewSites].u8();
-      if (kShapes[kind] == Shape::Other) return 0;
-      model.last_new_stack += static_cast<std::uint32_t>(unzigzag(in[NewSites].varint()));
-      found = model.add_site(site_key(model.last_new_stack, static_cast<EventKind>(kind)));
+  // 0: the event is in column Others.
+  [[gnu::noinline]] std::uint16_t new_site() {
+    const std::uint8_t kind = in[NewSites].u8();
+    if (kShapes[kind] == Shape::Other) return 0;
+    model.last_new_stack += static_cast<std::uint32_t>(unzigzag(in[NewSites].varint()));
+    const std::uint64_t key = site_key(model.last_new_stack, static_cast<EventKind>(kind));
+    const std::uint16_t number = model.add_site(key);
+    hashes[number] = hash_of_site(key);
+    return number;
+  }
+
+  // Fills `numbers` and `threads`; how many of those wanted, which are at most kBatch.
+  std::size_t read_sites(std::size_t wanted) {
+    const std::byte* const ops = columns[Ops].data() + index;
+    const std::byte* const first_written = in[Sites].rest().data();
+    const std::byte* written = first_written; // at most two bytes further with each event
+    std::uint64_t history = model.context->history;
+    std::uint32_t thread = model.thread;
+    std::size_t at = 0;
+    for (; at < wanted; ++at) {
+      const auto op = static_cast<unsigned>(ops[at]);
+      const auto code = static_cast<SiteCode>(op >> kSiteShift & 3u);
+      // A new site that has to share the last number would take it from events of this batch that still need it.
+      if (code == SiteCode::New && at != 0 && model.site_count == kLastSite) [[unlikely]]
+        break;
+      if ((op & kThreadBit) != 0) [[unlikely]] {
+        model.context->history = history;
+        thread = static_cast<std::uint32_t>(in[Threads].varint());
+        model.set_thread(thread);
+        history = model.context->history;
+      }
+      threads[at] = thread;
+      std::uint16_t* const after_three = model.after_three + after_three_sites(history);
+      std::uint16_t* const after_one = model.after_one + after_one_site(history);
+      std::uint16_t number = 0;
+      if (code == SiteCode::New) [[unlikely]] {
+        number = numbers[at] = new_site();
+        if (number == 0) continue;
+      } else {
+        // Chosen without a branch, which would be guessed wrong too often.
+        const void* from = code == SiteCode::AfterOne ? after_one : after_three;
+        from = code == SiteCode::Known ? static_cast<const void*>(written) : from;
+        const std::uint32_t end = code == SiteCode::Known ? model.site_count : kLastSite + 1;
+        written += std::size_t{code == SiteCode::Known} * sizeof number;
+        std::memcpy(&number, from, sizeof number);
+        if (number - 1u >= end - 1u) [[unlikely]] {
+          fail();
+          break;
+        }
+        numbers[at] = number;
+      }
+      *after_three = *after_one = number;
+      history = history_with(history, hashes[number]);
     }
-    if (found == 0) {
-      fail();
-      return 0;
-    }
-    model.saw(model.sites[found].key);
-    after_three = after_one = found;
-    return found;
+    model.context->history = history;
+    in[Sites].bytes(static_cast<std::uint64_t>(written - first_written));
+    return at;
   }
 
   std::uint64_t size(Site& at, SizeCode code) {
-    if (code == SizeCode::Last) return at.last_size;
-    const std::uint64_t now = code == SizeCode::Before ? at.size_before : in[Sizes].varint();
-    model.remember(at, now);
+    const std::uint64_t expected = code == SizeCode::Before ? at.size_before : at.last_size;
+    const std::uint64_t now = code <= SizeCode::Before ? expected : in[Sizes].varint();
+    model.remember(at, now); // changes nothing when it is the last one
     return now;
   }
 
-  std::uint64_t place(Place code, std::uint64_t bytes, std::uint16_t size_class, bool use_cache) {
-    FreedList& list = model.lists[size_class];
-    ThreadContext& context = *model.context;
+  [[gnu::always_inline]] std::uint64_t place(Place code, std::uint64_t bytes, std::uint16_t size_class,
+                                             const OfThread& of, bool use_cache) {
+    FreedList& list = of.lists[size_class];
+    ThreadContext& context = *of.context;
     std::uint64_t address = 0;
     switch (code) {
     case Place::Freed:
@@ -135,7 +205,7 @@ struct EventDecoder::State {
       return address;
     case Place::BehindOther:
       address = context.behind_other;
-      model.went_elsewhere(address, bytes);
+      context.went_elsewhere(address, bytes);
       return address;
     case Place::InList: {
       const std::uint8_t position = in[Positions].u8();
@@ -156,7 +226,7 @@ struct EventDecoder::State {
     }
     case Place::Written:
       address = context.behind + difference(Addresses);
-      model.went_elsewhere(address, bytes);
+      context.went_elsewhere(address, bytes);
       return address;
     default:
       fail(); // Same and Nowhere are for reallocations, and handled there
@@ -164,7 +234,8 @@ struct EventDecoder::State {
     }
   }
 
-  std::uint64_t origin(Origin code, Site& at, bool moves) {
+  [[gnu::always_inline]] std::uint64_t origin(std::uint32_t now, Origin code, Site& at, const OfThread& of,
+                                              bool moves) {
     std::uint64_t made_at = 0; // 1 + index
     switch (code) {
     case Origin::Newest: {
@@ -173,10 +244,10 @@ struct EventDecoder::State {
       if (made_at != 0) maker.newest = model.made[made_at - 1].older;
       break;
     }
-    case Origin::SameAge: made_at = at.age != 0 && at.age <= index ? index - at.age + 1 : 0; break;
+    case Origin::SameAge: made_at = at.age != 0 && at.age <= now ? now - at.age + 1 : 0; break;
     case Origin::Age: {
       const std::uint64_t age = in[Ages].varint();
-      made_at = age != 0 && age <= index ? index - age + 1 : 0;
+      made_at = age != 0 && age <= now ? now - age + 1 : 0;
       break;
     }
     case Origin::Written:
@@ -190,23 +261,25 @@ struct EventDecoder::State {
       return 0;
     }
     const std::uint64_t address = model.made[made_at - 1].address;
-    const std::uint16_t size_class = model.release(index, static_cast<std::uint32_t>(made_at - 1), at);
-    if (moves) model.lists[size_class].push(address);
+    const std::uint16_t size_class = model.release(now, static_cast<std::uint32_t>(made_at - 1), at);
+    if (moves) of.lists[size_class].push(address);
     return address;
   }
 
-  void reallocation(Event& event, std::uint16_t number, Place code) {
+  [[gnu::noinline]] void reallocation(Event& event, std::uint32_t now, std::uint16_t number, Place code,
+                                      const OfThread& of) {
     Site& at = model.sites[number];
     const std::uint16_t size_class = size_class_of(event.size);
     const bool same = code == Place::Same;
-    if (!same && code != Place::Nowhere) event.address = place(code, event.size, size_class, true);
+    event.address = 0;
+    if (!same && code != Place::Nowhere) event.address = place(code, event.size, size_class, of, true);
     const auto from = static_cast<Origin>(in[Positions].u8());
-    if (from != Origin::None) event.old_address = origin(from, at, !same);
+    if (from != Origin::None) event.old_address = origin(now, from, at, of, !same);
     if (same) event.address = event.old_address;
-    model.make(index, number, event.address, size_class);
+    model.make(now, number, event.address, size_class);
   }
 
-  void other(Event& event) {
+  [[gnu::noinline]] void other(Event& event, std::uint32_t now) {
     const std::uint8_t kind = in[Others].u8();
     event.kind = static_cast<EventKind>(kind & 0x7fu);
     event.old_released = (kind & 0x80u) != 0;
@@ -216,34 +289,62 @@ struct EventDecoder::State {
     event.size = in[Others].varint();
     event.old_address = in[Others].varint();
     event.old_size = in[Others].varint();
-    model.make_nothing(index);
+    model.make_nothing(now);
     if (event.kind >= EventKind::TapeKinds) fail();
   }
 
-  void decode(Event& event) {
-    move_time();
-    event = Event{};
-    event.number = head.first_number + index;
-    event.time_us = time_us;
-    const unsigned op = in[Ops].u8();
-    if ((op & kThreadBit) != 0) model.set_thread(static_cast<std::uint32_t>(in[Threads].varint()));
-    const std::uint16_t number = site(static_cast<SiteCode>(op >> kSiteShift & 3u));
-    if (number == 0) return other(event);
+  // The rest of an event whose site and time are known.
+  [[gnu::always_inline]] void read_block(Event& event, std::uint32_t now, std::uint16_t number, unsigned op,
+                                         const OfThread& of) {
     Site& at = model.sites[number];
-    event.kind = static_cast<EventKind>(at.key >> 32);
-    event.stack = StackId(static_cast<std::uint32_t>(at.key));
-    event.thread = ThreadId(model.thread);
-    const Shape shape = kShapes[static_cast<std::size_t>(event.kind)];
+    const std::uint64_t key = at.key;
+    const auto kind = static_cast<EventKind>(key >> 32);
+    // Field by field: put together elsewhere and copied, an event takes three times as long.
+    event.old_address = event.old_size = 0;
+    event.stack = StackId(static_cast<std::uint32_t>(key));
+    event.thread = of.thread;
+    event.kind = kind;
+    event.old_released = false;
+    if (number == 0) [[unlikely]]
+      return other(event, now);
+    const Shape shape = kShapes[static_cast<std::size_t>(kind)];
     if (shape == Shape::Release) {
-      event.address = origin(static_cast<Origin>(op & 7u), at, true);
-      model.make_nothing(index);
+      event.size = 0;
+      event.address = origin(now, static_cast<Origin>(op & 7u), at, of, true);
+      model.make_nothing(now);
       return;
     }
-    event.size = size(at, static_cast<SizeCode>(op >> kSizeShift & 3u));
-    if (shape == Shape::Reallocation) return reallocation(event, number, static_cast<Place>(op & 7u));
-    const std::uint16_t size_class = size_class_of(event.size);
-    event.address = place(static_cast<Place>(op & 7u), event.size, size_class, event.kind != EventKind::Calloc);
-    model.make(index, number, event.address, size_class);
+    const std::uint64_t bytes = size(at, static_cast<SizeCode>(op >> kSizeShift & 3u));
+    event.size = bytes;
+    if (shape == Shape::Reallocation) [[unlikely]]
+      return reallocation(event, now, number, static_cast<Place>(op & 7u), of);
+    const std::uint16_t size_class = size_class_of(bytes);
+    const std::uint64_t address = place(static_cast<Place>(op & 7u), bytes, size_class, of, kind != EventKind::Calloc);
+    event.address = address;
+    model.make(now, number, address, size_class);
+  }
+
+  // Fills the front of `events`, which are at most kBatch and no more than there are left; how many.
+  std::size_t decode(std::span<Event> events) {
+    events = events.first(read_times(read_sites(events.size())));
+    const bool ends = std::exchange(bad, false); // behind these
+    const std::byte* const ops = columns[Ops].data() + index;
+    const std::uint64_t first_number = head.first_number + index;
+    const std::uint32_t first_index = index;
+    OfThread of{ThreadId(), model.lists_of(0), &model.context_of(0)};
+    std::size_t at = 0;
+    for (; at < events.size(); ++at) {
+      if (of.thread.value != threads[at]) [[unlikely]]
+        of = {ThreadId(threads[at]), model.lists_of(threads[at]), &model.context_of(threads[at])};
+      Event& event = events[at];
+      event.number = first_number + at;
+      event.time_us = times[at];
+      read_block(event, first_index + static_cast<std::uint32_t>(at), numbers[at], static_cast<unsigned>(ops[at]), of);
+      if (bad) break;
+    }
+    index += static_cast<std::uint32_t>(at);
+    bad = bad || ends;
+    return at;
   }
 
   bool columns_hold() const {
@@ -251,7 +352,7 @@ struct EventDecoder::State {
   }
   bool all_used() const {
     return time_us == head.last_us &&
-           std::all_of(in.begin(), in.end(), [](const ByteReader& column) { return column.done(); });
+           std::all_of(in.begin() + 1, in.end(), [](const ByteReader& column) { return column.done(); });
   }
 };
 
@@ -277,13 +378,15 @@ bool EventDecoder::start(std::span<const std::byte> payload) {
     const auto stored = payload.first(sizes.stored_bytes);
     payload = payload.subspan(sizes.stored_bytes);
     auto& column = s.columns[i];
+    column.resize(sizes.raw_bytes + State::kPadding);
+    const auto raw = std::span(column).first(sizes.raw_bytes);
     if (sizes.stored_bytes == sizes.raw_bytes) {
-      column.assign(stored.begin(), stored.end());
+      std::copy(stored.begin(), stored.end(), raw.begin());
     } else {
-      column.resize(sizes.raw_bytes);
-      if (!s.decompressor.fill(stored, column)) return false;
+      if (!s.decompressor.fill(stored, raw)) return false;
     }
-    s.in[i] = ByteReader(column);
+    std::fill(raw.end(), std::span(column).end(), std::byte{0});
+    s.in[i] = ByteReader(raw);
   }
   if (!payload.empty()) return false;
   s.head = *head;
@@ -298,10 +401,8 @@ std::span<Event> EventDecoder::next(std::span<Event> room) {
   State& s = *state_;
   std::size_t count = 0;
   while (!s.bad && count < room.size() && s.index < s.head.count) {
-    s.decode(room[count]);
-    if (s.bad) break;
-    ++s.index;
-    ++count;
+    const std::size_t left = std::min<std::size_t>(room.size() - count, s.head.count - s.index);
+    count += s.decode(room.subspan(count, std::min(left, State::kBatch)));
   }
   // A column that ended too early has given zeros since: nothing of this run can be trusted.
   if (!s.columns_hold()) {

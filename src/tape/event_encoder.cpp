@@ -115,7 +115,7 @@ struct EventEncoder::State {
   [[gnu::always_inline]] std::uint16_t put_site(std::uint64_t key, unsigned& op) {
     std::uint16_t& after_three = model.after_three_sites();
     std::uint16_t& after_one = model.after_one_site();
-    model.saw(key);
+    model.context->history = history_with(model.context->history, hash_of_site(key));
     std::uint16_t site = after_three;
     if (model.sites[site].key != key) {
       site = after_one;
@@ -183,7 +183,7 @@ struct EventEncoder::State {
       return Place::InList;
     }
     if (model.context->behind_other == address) {
-      model.went_elsewhere(address, size);
+      model.context->went_elsewhere(address, size);
       return Place::BehindOther;
     }
     const std::uint32_t stray = stray_index[stray_slot(address)];
@@ -194,7 +194,7 @@ struct EventEncoder::State {
       return Place::Stray;
     }
     difference(Addresses, address, model.context->behind);
-    model.went_elsewhere(address, size);
+    model.context->went_elsewhere(address, size);
     return Place::Written;
   }
 

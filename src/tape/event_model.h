@@ -91,12 +91,6 @@ struct Made {
   std::uint16_t size_class; // 0: released, or the event made none
 };
 
-struct ThreadContext {
-  std::uint64_t history;      // the hashes of the last three sites, 21 bits each, the last one lowest
-  std::uint64_t behind;       // end of the last block from fresh memory
-  std::uint64_t behind_other; // the same, when another place was used last
-};
-
 inline constexpr std::uint64_t kMix = 0x9e37'79b9'7f4a'7c15;
 inline constexpr unsigned kContextBits = 14;
 inline constexpr std::uint32_t kLastSite = 0xffff; // shared by all sites that come when the numbers are used up
@@ -109,6 +103,16 @@ inline constexpr std::uint32_t kStrays = 4096;
 constexpr std::uint64_t site_key(std::uint32_t stack, EventKind kind) {
   return stack | static_cast<std::uint64_t>(kind) << 32;
 }
+
+// 21 bits.
+constexpr std::uint32_t hash_of_site(std::uint64_t key) { return static_cast<std::uint32_t>((key * kMix) >> 43); }
+
+constexpr std::uint64_t history_with(std::uint64_t history, std::uint32_t hash) { return history << 21 | hash; }
+// Where a history leads in the tables of what to expect.
+constexpr std::size_t after_three_sites(std::uint64_t history) {
+  return ((history << 1) * kMix) >> (64 - kContextBits);
+}
+constexpr std::size_t after_one_site(std::uint64_t history) { return history & ((1u << kContextBits) - 1); }
 
 // What glibc's malloc takes for a request.
 constexpr std::uint64_t chunk_bytes(std::uint64_t size) {
@@ -124,6 +128,18 @@ constexpr std::uint16_t size_class_of(std::uint64_t size) {
 constexpr std::uint32_t remember_size(std::uint64_t size) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(size, 0xffff'ffff));
 }
+
+struct ThreadContext {
+  std::uint64_t history;      // the hashes of the last three sites, 21 bits each, the last one lowest
+  std::uint64_t behind;       // end of the last block from fresh memory
+  std::uint64_t behind_other; // the same, when another place was used last
+
+  // A block from fresh memory somewhere else than expected.
+  void went_elsewhere(std::uint64_t address, std::uint64_t size) {
+    behind_other = behind;
+    behind = address + chunk_bytes(size);
+  }
+};
 
 // About 7 MB, of which blocks of the usual size touch one. Has no initial state: call reset() first.
 struct EventModel {
@@ -159,14 +175,15 @@ struct EventModel {
 
   void set_thread(std::uint32_t id) {
     thread = id;
-    context = &contexts[id % kThreadSlots];
-    lists = &all_lists[id % kThreadSlots * kListStep % kListSlots];
+    context = &context_of(id);
+    lists = lists_of(id);
   }
+  ThreadContext& context_of(std::uint32_t id) { return contexts[id % kThreadSlots]; }
+  FreedList* lists_of(std::uint32_t id) { return &all_lists[id % kThreadSlots * kListStep % kListSlots]; }
 
   // The site to expect next; the caller stores into it the one that came.
-  std::uint16_t& after_three_sites() { return after_three[((context->history << 1) * kMix) >> (64 - kContextBits)]; }
-  std::uint16_t& after_one_site() { return after_one[context->history & ((1u << kContextBits) - 1)]; }
-  void saw(std::uint64_t key) { context->history = context->history << 21 | (key * kMix) >> 43; }
+  std::uint16_t& after_three_sites() { return after_three[codec::after_three_sites(context->history)]; }
+  std::uint16_t& after_one_site() { return after_one[codec::after_one_site(context->history)]; }
 
   std::uint16_t add_site(std::uint64_t key) {
     const auto site = static_cast<std::uint16_t>(site_count);
@@ -202,12 +219,6 @@ struct EventModel {
     const std::uint32_t now = remember_size(size);
     site.size_before = site.last_size == now ? site.size_before : site.last_size;
     site.last_size = now;
-  }
-
-  // A block from fresh memory somewhere else than expected.
-  void went_elsewhere(std::uint64_t address, std::uint64_t size) {
-    context->behind_other = context->behind;
-    context->behind = address + chunk_bytes(size);
   }
 
   void add_stray(std::uint64_t address) { strays[stray_count++ % kStrays] = address; }

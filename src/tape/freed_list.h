@@ -21,8 +21,7 @@ struct FreedList {
       cache[cached++] = address;
       return;
     }
-    if (queued == kQueueSize) remove(queue, queued, 0); // the oldest is forgotten
-    queue[queued++] = address;
+    push_to_queue(address);
   }
 
   // The block that an allocation gets next; 0 when there is none. calloc does not look into the cache.
@@ -55,6 +54,10 @@ struct FreedList {
   }
 
 private:
+  [[gnu::noinline]] void push_to_queue(std::uint64_t address) {
+    if (queued == kQueueSize) remove(queue, queued, 0); // the oldest is forgotten
+    queue[queued++] = address;
+  }
   static std::uint64_t remove(std::uint64_t* addresses, std::uint32_t& count, std::uint32_t at) {
     const std::uint64_t address = addresses[at];
     --count;

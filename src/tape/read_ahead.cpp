@@ -11,7 +11,10 @@ ReadAhead::ReadAhead(EventCursor cursor) : cursor_(std::move(cursor)) {
   decoder_ = std::thread([this] { decode(); });
 }
 
-ReadAhead::~ReadAhead() {
+ReadAhead::~ReadAhead() { stop(); }
+
+void ReadAhead::stop() {
+  ended_ = true;
   if (!decoder_.joinable()) return;
   stop_.store(true, std::memory_order_relaxed); // empty_ orders it
   empty_.release();
@@ -30,8 +33,8 @@ void ReadAhead::decode() {
 }
 
 std::span<const Event> ReadAhead::next_run() {
-  if (slots_.empty()) return cursor_.next_run();
   if (ended_) return {};
+  if (slots_.empty()) return cursor_.next_run();
   if (holding_) empty_.release();
   full_.acquire();
   const auto events = slots_[next_].events;

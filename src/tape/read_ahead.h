@@ -25,7 +25,11 @@ public:
   // The next events, as many as are decoded; empty at the end. Valid until the next call.
   std::span<const Event> next_run();
 
-  // The cursor that was given, for what it says of damage; only after next_run() gave nothing.
+  // Gives nothing more, and waits until nothing more is decoded. What next_run() gave last stays valid.
+  void stop();
+
+  // The cursor that was given, for what it says of damage; only after next_run() gave nothing, or stop(). Then it may be a
+  // few thousand events ahead of what was given.
   const EventCursor& cursor() const { return cursor_; }
 
 private:

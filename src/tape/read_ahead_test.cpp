@@ -34,6 +34,20 @@ TEST(ReadAhead, MayBeGivenUpAtAnyMoment) {
   }
 }
 
+TEST(ReadAhead, GivesNothingMoreAfterStop) {
+  const SampleTape sample(50'000);
+  const auto bytes = sample.bytes(7'000);
+  const auto reader = TapeReader::from_bytes(bytes, "sample.tape");
+  ASSERT_TRUE(reader.ok());
+  ReadAhead events(reader.value().events());
+  const auto run = events.next_run();
+  ASSERT_FALSE(run.empty());
+  events.stop();
+  EXPECT_EQ(run[0], sample.events[0]);
+  EXPECT_TRUE(events.next_run().empty());
+  EXPECT_EQ(events.cursor().skipped_blocks(), 0u);
+}
+
 TEST(ReadAhead, SaysWhatWasDamaged) {
   auto bytes = SampleTape(1000).bytes(100);
   const auto whole = TapeReader::from_bytes(bytes, "sample.tape");

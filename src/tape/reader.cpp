@@ -78,6 +78,7 @@ constexpr std::size_t kRun = 512; // events decoded at a time; they stay in the 
 struct EventCursor::State {
   const LoadedTape& tape;
   std::size_t next_block = 0;
+  std::size_t end_block = 0;
   std::uint64_t first_number = 0; // events before these are passed over
   std::uint64_t first_us = 0;
   EventDecoder decoder;
@@ -88,7 +89,8 @@ struct EventCursor::State {
   std::array<Event, kRun> run;
 
   State(const LoadedTape& loaded, std::size_t block, std::uint64_t number, std::uint64_t time_us)
-      : tape(loaded), next_block(block), first_number(number), first_us(time_us), decoder(loaded.checksums) {}
+      : tape(loaded), next_block(block), end_block(loaded.event_blocks.size()), first_number(number), first_us(time_us),
+        decoder(loaded.checksums) {}
 
   const EventBlockInfo& block() const { return tape.event_blocks[next_block - 1]; }
 
@@ -96,7 +98,7 @@ struct EventCursor::State {
 
   // Begins to decode the next block that can be; false when there is none.
   bool open_block() {
-    while (next_block < tape.event_blocks.size()) {
+    while (next_block < end_block) {
       ++next_block;
       const auto header =
           parse_block_header(tape.source.read(block().offset, sizeof(format::BlockHeader), buffer), tape.checksums);
@@ -160,6 +162,16 @@ bool EventCursor::refill() {
 }
 
 std::span<const Event> EventCursor::next_run(std::span<Event> room) { return at_ == end_ ? decode(room) : next_run(); }
+
+void EventCursor::read_block(std::size_t block) {
+  State& s = *state_;
+  s.next_block = std::min(block, s.tape.event_blocks.size());
+  s.end_block = std::min(block + 1, s.tape.event_blocks.size());
+  s.decoding = false;
+  s.damage.clear();
+  s.unknown_stacks = 0;
+  at_ = end_ = nullptr;
+}
 
 std::uint64_t EventCursor::skipped_blocks() const { return state_->damage.size(); }
 const std::vector<Damage>& EventCursor::damage() const { return state_->damage; }

@@ -141,6 +141,9 @@ public:
   }
   // As next_run(), but decoded into `room`, which is not empty; what next_run() or next() would still give comes first.
   std::span<const Event> next_run(std::span<Event> room);
+  // Goes to one block of TapeReader::event_blocks(), by its place there, and ends behind it. Events before the one that the
+  // cursor was made for are still passed over; what it says of damage begins anew.
+  void read_block(std::size_t block);
   // How many blocks could not be decoded so far, in whole or in part.
   std::uint64_t skipped_blocks() const;
   // Where they are and what is wrong with each.
