@@ -4,6 +4,8 @@
 #include <map>
 #include <unordered_set>
 
+#include "tape/parallel_events.h"
+
 namespace heaptape {
 namespace {
 
@@ -11,7 +13,7 @@ namespace {
 // have a mapping of their own, are noticed when they are made, and the tape is then read again.
 constexpr std::uint64_t kNear = std::uint64_t{128} << 10;
 
-// Picks the events that may matter. Const calls may come from any thread.
+// Picks the events that may matter. picks() may be called from any thread.
 class Picker {
 public:
   explicit Picker(MemoryRange range) : range_(range), near_(range.begin > kNear ? range.begin - kNear : 0) {}
@@ -23,8 +25,17 @@ public:
     return is_mapping(event.kind);
   }
 
-  // A block that begins here was made; false: its release would have been missed so far.
-  bool notice(std::uint64_t address) { return may_begin(address) || !far_.insert(address).second; }
+  // A block that begins here was made in the range.
+  void notice(std::uint64_t address) {
+    if (!may_begin(address)) missed_.insert(address);
+  }
+  // Whether releases may have been missed; from now on they are not.
+  bool missed() {
+    if (missed_.empty()) return false;
+    far_.merge(missed_);
+    missed_.clear();
+    return true;
+  }
 
 private:
   // What makes a block: that one may lie here, or show that one that did is gone.
@@ -38,7 +49,7 @@ private:
 
   MemoryRange range_;
   std::uint64_t near_;
-  std::unordered_set<std::uint64_t> far_;
+  std::unordered_set<std::uint64_t> far_, missed_;
 };
 
 // Makes lives of the picked events.
@@ -145,22 +156,23 @@ History history_of(const TapeReader& tape, const HistoryQuery& query) {
   Picker picker(query.range);
   for (;;) {
     Lives lives(query.range, query.most);
-    bool missed = false;
-    bool stopped = false;
-    EventCursor cursor = tape.events();
-    for (auto run = cursor.next_run_until(query.until); !run.empty() && !stopped;
-         run = cursor.next_run_until(query.until)) {
-      for (const Event& event : run) {
-        if (!picker.picks(event)) continue;
-        const bool makes = event.address != 0 && (is_allocation(event.kind) || is_reallocation(event.kind));
-        if (makes && query.range.meets(event.address, event.size)) missed |= !picker.notice(event.address);
-        lives.apply(event);
-      }
-      stopped = query.should_stop && query.should_stop();
-    }
-    if (missed && !stopped) continue;
+    const EventsPass pass = parallel_events<std::vector<Event>>(
+        tape, {.last = query.until, .stop = query.should_stop},
+        [&](std::vector<Event>& picked, std::span<const Event> events) {
+          for (const Event& event : events) {
+            if (picker.picks(event)) picked.push_back(event);
+          }
+        },
+        [&](const std::vector<Event>& picked) {
+          for (const Event& event : picked) {
+            const bool makes = event.address != 0 && (is_allocation(event.kind) || is_reallocation(event.kind));
+            if (makes && query.range.meets(event.address, event.size)) picker.notice(event.address);
+            lives.apply(event);
+          }
+        });
+    if (!pass.stopped && picker.missed()) continue;
     History history = lives.finish();
-    history.stopped = stopped;
+    history.stopped = pass.stopped;
     return history;
   }
 }

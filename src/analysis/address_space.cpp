@@ -187,6 +187,11 @@ private:
       SpaceRange& range = ranges[last];
       if (range.committed != range.bytes())
         range.committed = std::max(range.committed, std::min(page_end(end), range.end) - range.begin);
+      // What malloc gives out is not the recorder's, whatever it looked like.
+      if (range.kind == RangeKind::Special && range.permissions[1] == 'w') {
+        range.kind = RangeKind::Anonymous;
+        range.name = 0;
+      }
       if (has_arenas && range.kind == RangeKind::Anonymous && range.event == 0 && block.size < kSmallBlock) {
         const std::uint64_t heap = block.address & ~(kGlibcHeapBytes - 1);
         if (heap >= range.begin && heap + kGlibcHeapBytes <= range.end) full_heaps[heap] = true;

@@ -95,7 +95,7 @@ TEST(AddressSpace, AnArenaThatIsOpenToItsEndIsKnownByItsSmallBlocks) {
   EXPECT_EQ(range_at(space, kArena + 64 * kMiB).kind, RangeKind::ThreadArena);
 }
 
-TEST(AddressSpace, AStackBelongsToItsThreadWhileThatLives) {
+TEST(AddressSpace, AStackBelongsToTheLatestThreadThatBeganOnIt) {
   Story story;
   story.make(kHeap, 100).wait_us(1000).make(kHeap + 200, 100);
   const std::uint64_t stack = 0x7f20'0000'0000;
@@ -107,7 +107,8 @@ TEST(AddressSpace, AStackBelongsToItsThreadWhileThatLives) {
   tape.add_maps(1, lines);
   // The kernel joined the stack with two pages above it.
   tape.threads = {{ThreadId(1), 4711, "main", 0, 0, 0x7ffc'0002'0f00},
-                  {ThreadId(2), 4712, "w", 5, 500, stack + 0x66c0}};
+                  {ThreadId(2), 4712, "w", 5, 500, stack + 0x66c0},
+                  {ThreadId(3), 4713, "w", 600, 0, stack + 0x66c0}};
   const AddressSpace early = tape.space(1);
   expect_in_order(early);
   const SpaceRange& own = range_at(early, stack + 0x2000);
@@ -118,7 +119,26 @@ TEST(AddressSpace, AStackBelongsToItsThreadWhileThatLives) {
   EXPECT_EQ(own.committed, 0x6000u);
   EXPECT_EQ(range_at(early, stack + 0x7000).kind, RangeKind::Anonymous);
   EXPECT_EQ(range_at(early, 0x7ffc'0000'0000).thread, ThreadId(1));
-  EXPECT_EQ(range_at(tape.space(2), stack + 0x2000).kind, RangeKind::Anonymous);
+  const AddressSpace late = tape.space(2);
+  EXPECT_EQ(range_at(late, stack + 0x2000).kind, RangeKind::ThreadStack);
+  EXPECT_EQ(range_at(late, stack + 0x2000).thread, ThreadId(3));
+}
+
+TEST(AddressSpace, TheRecordersOwnMemoryIsApart) {
+  Story story;
+  story.make(0x7f20'0000'0010, 0x400000);
+  SpaceTape tape(story.events());
+  const std::uint64_t shared = 0x7f40'0000'0000;
+  tape.add_maps(5, {{0x7f20'0000'0000, 0x7f20'0040'1000, "rw-p", ""},
+                    {shared - 0x900000, shared - 0x800000, "rw-p", ""},
+                    {shared - 0x800000, shared, "rw-p", ""},
+                    {shared, shared + 0x40000000, "rw-s", "/memfd:heaptape (deleted)"},
+                    {shared + 0x40000000, shared + 0x40001000, "rw-p", ""}});
+  const AddressSpace space = tape.space();
+  for (const std::uint64_t own : {shared, shared - 1, shared - 0x900000})
+    EXPECT_EQ(range_at(space, own).kind, RangeKind::Special);
+  EXPECT_EQ(range_at(space, shared + 0x40000000).kind, RangeKind::Anonymous);
+  EXPECT_EQ(range_at(space, 0x7f20'0000'0010).kind, RangeKind::Anonymous);
 }
 
 TEST(AddressSpace, AModuleHasItsSegmentsAndTheZeroedMemoryBehindThem) {

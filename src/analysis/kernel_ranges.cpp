@@ -18,7 +18,7 @@ RangeKind kind_of_name(std::string_view name) {
   if (name.empty() || name.starts_with("[anon")) return RangeKind::Anonymous;
   if (name == "[heap]") return RangeKind::MainHeap;
   if (name.starts_with("[stack")) return RangeKind::MainStack;
-  if (name.starts_with('[') || name.starts_with("/memfd:heaptape")) return RangeKind::Special;
+  if (name.starts_with('[') || name.starts_with(kRecorderMemory)) return RangeKind::Special;
   return RangeKind::File;
 }
 
@@ -143,6 +143,23 @@ void find_arenas(RangeTable& table) {
   }
 }
 
+// The recorder's private tables are mapped right after what it shares with the collector, which is right below it.
+void find_recorder(RangeTable& table, const std::vector<std::string>& names) {
+  constexpr unsigned kMostPieces = 3; // large pages, and what lies in front of them and behind
+  for (auto place = table.begin(); place != table.end(); ++place) {
+    const SpaceRange shared = place->second;
+    if (!names[shared.name].starts_with(kRecorderMemory)) continue;
+    auto below = place;
+    for (unsigned pieces = 0; pieces < kMostPieces && below != table.begin(); ++pieces) {
+      const std::uint64_t begin = below->second.begin;
+      --below;
+      if (!is_open(below->second) || below->second.end != begin) break;
+      below->second.kind = RangeKind::Special;
+      below->second.name = shared.name;
+    }
+  }
+}
+
 void find_stack(RangeTable& table, const Thread& thread) {
   const auto holder = table.find(thread.stack_top);
   if (holder == table.end()) return;
@@ -150,6 +167,8 @@ void find_stack(RangeTable& table, const Thread& thread) {
     holder->second.thread = thread.id;
     return;
   }
+  // Stacks are used again, by one thread after the other.
+  if (holder->second.kind == RangeKind::ThreadStack) holder->second.thread = thread.id;
   if (!is_open(holder->second)) return;
   table.split(page_end(thread.stack_top + kControlBlockBytes));
   SpaceRange stack = holder->second;
@@ -201,9 +220,9 @@ RangeTable kernel_ranges(const Maps& maps, std::size_t moment, const std::vector
   find_zeroed_parts(table, loaded);
   find_arenas(table);
   for (const Thread& thread : threads) {
-    if (thread.stack_top != 0 && thread.first_seen_us <= time_us && (thread.ended_us == 0 || thread.ended_us > time_us))
-      find_stack(table, thread);
+    if (thread.stack_top != 0 && thread.first_seen_us <= time_us) find_stack(table, thread);
   }
+  find_recorder(table, maps.names().texts());
   join_heap(table);
   return table;
 }

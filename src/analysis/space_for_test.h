@@ -70,7 +70,10 @@ public:
     HT_CHECK(writer.add_stacks(StackId(1), std::vector<StackNode>(3, StackNode{StackId(), 0x1234})).ok());
     EventEncoder encoder;
     HeapModel model;
-    for (const Event& event : events_) encoder.add(event, model.apply(event));
+    for (const Event& event : events_) {
+      encoder.add(event, model.apply(event));
+      if (encoder.count() == EventEncoder::kMaxEvents) HT_CHECK(writer.add_events(encoder).ok());
+    }
     HT_CHECK(writer.add_events(encoder).ok());
     for (std::size_t i = 0; i < changes_.size(); ++i) HT_CHECK(writer.add_maps(i, changes_[i], names_).ok());
     return path;

@@ -80,7 +80,7 @@ Row row_of(const std::string& name, const Arena& arena) {
           has_span(arena) && arena.span != 0 ? fmt::format("{:.1f} %", 100 * std::max(arena.fragmentation(), 0.0))
                                              : "-",
           with_separators(arena.pages),
-          with_separators(arena.little_pages)};
+          has_span(arena) ? with_separators(arena.little_pages) : "-"};
 }
 
 std::string threads_text(const Session& session, const Arena& arena) {
@@ -141,7 +141,6 @@ Arena sum_of_arenas(const std::vector<Arena>& arenas) {
     sum.committed += arena.committed;
     sum.reserved += arena.reserved;
     sum.pages += arena.pages;
-    sum.little_pages += arena.little_pages;
   }
   return sum;
 }

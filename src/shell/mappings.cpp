@@ -20,6 +20,10 @@ struct View {
   std::vector<std::size_t> chosen{}; // numbers of ranges to show
 };
 
+bool is_recorders(const AddressSpace& space, const SpaceRange& range) {
+  return range.kind == RangeKind::Special && space.names[range.name].starts_with(kRecorderMemory);
+}
+
 // What a mapping is called in the list.
 std::string what_text(const Session& session, const AddressSpace& space, const SpaceRange& range) {
   const std::string name = printable(space.names[range.name]);
@@ -29,6 +33,7 @@ std::string what_text(const Session& session, const AddressSpace& space, const S
   case RangeKind::MainStack: return "main stack";
   case RangeKind::ThreadStack: return "stack of " + thread_label(session.tape().threads(), range.thread);
   case RangeKind::Anonymous: return !name.empty() ? name : range.committed == 0 ? "reserved" : "anonymous";
+  case RangeKind::Special: return is_recorders(space, range) ? "heaptape's own" : name;
   default: return !name.empty() ? name : std::string(kind_text(range.kind));
   }
 }
@@ -105,13 +110,18 @@ void print_one(Session& session, const View& view, std::size_t number, std::uint
 void print_list(Session& session, const View& view, Printer& out) {
   std::string text =
       session.style.dim(fmt::format("{:<25} {:<4} {:>9} {:>9}  {}", "range", "", "size", "live", "what")) + "\n";
-  std::uint64_t bytes = 0, committed = 0;
+  std::uint64_t bytes = 0, committed = 0, recorders = 0;
   Cost live;
   for (const std::size_t number : view.chosen) {
     if (session.should_stop()) return;
     text += line_of(session, view, number);
-    bytes += view.space.ranges[number].bytes();
-    committed += view.space.ranges[number].committed;
+    const SpaceRange& range = view.space.ranges[number];
+    if (is_recorders(view.space, range)) {
+      recorders += range.bytes();
+    } else {
+      bytes += range.bytes();
+      committed += range.committed;
+    }
     live += view.live[number];
     if (text.size() < 16'384) continue;
     if (!out.print(text)) return;
@@ -119,6 +129,7 @@ void print_list(Session& session, const View& view, Printer& out) {
   }
   text += fmt::format("\n{}: {}, {} of it accessible, {} live in {}\n", count_of(view.chosen.size(), "mapping"),
                       bytes_text(bytes), bytes_text(committed), bytes_text(live.bytes), count_of(live.blocks, "block"));
+  if (recorders != 0) text += bytes_text(recorders) + " of address space more are heaptape's own.\n";
   out.print(text + session.style.dim(source_line(session, view.space)));
 }
 

@@ -6,6 +6,7 @@
 
 #include "analysis/naive_answers_for_test.h"
 #include "analysis/tape_for_test.h"
+#include "base/number_text.h"
 #include "shell/explain.h"
 #include "shell/interpreter.h"
 
@@ -223,7 +224,7 @@ TEST_F(RewindModel, BlocksByFilterAreAllThatMatch) {
     const std::string text = run("blocks size>=100 and age>500us --json");
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), static_cast<std::ptrdiff_t>(expected.blocks));
     const std::string table = run("blocks size>=100 and age>500us -n 1");
-    EXPECT_NE(table.find(" in " + std::to_string(expected.blocks) + " block"), std::string::npos) << table;
+    EXPECT_NE(table.find(" in " + with_separators(expected.blocks) + " block"), std::string::npos) << table;
   }
 }
 

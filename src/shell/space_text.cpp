@@ -35,11 +35,9 @@ std::string range_text(std::uint64_t begin, std::uint64_t end) { return fmt::for
 std::string source_line(const Session& session, const AddressSpace& space) {
   if (!space.from_kernel)
     return "Guessed from modules, mmap calls and live blocks: the tape has no word of the kernel.\n";
-  const std::uint64_t now_us = session.time_us();
-  const std::string when = space.maps_us == now_us  ? "at this moment"
-                           : space.maps_us < now_us ? duration_text(now_us - space.maps_us) + " earlier"
-                                                    : duration_text(space.maps_us - now_us) + " later";
-  return "As the kernel showed it at " + seconds_text(space.maps_us) + " s (" + when + "), with the events between.\n";
+  if (space.maps_us > session.time_us())
+    return "As the kernel first showed it, at " + seconds_text(space.maps_us) + " s.\n";
+  return "As the kernel showed it from " + seconds_text(space.maps_us) + " s on, with the program's calls since.\n";
 }
 
 void write_source_json(JsonWriter& json, const AddressSpace& space) {

@@ -211,7 +211,8 @@ const Command kThreadsCommand{
     .name = "threads",
     .arguments = "",
     .summary = "the threads and what is live of each",
-    .help = "A block belongs to the thread that made it. 'seen' is the time from its first event to its end.\n"
+    .help = "A block belongs to the thread that made it. 'seen' is the time from its first\n"
+            "event to its end.\n"
             "--json   as JSON\n",
     .example = "threads",
     .group = CommandGroup::Asking,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "heaptape/heaptape.h"
 
@@ -74,6 +75,7 @@ int main(int argc, char** argv) {
   tell("function", reinterpret_cast<void*>(&open_session));
   fclose(facts);
 
+  usleep(100000); // so that also a busy collector sees the address space
   if (argc > 2 && strcmp(argv[2], "crash") == 0) {
     memset(static_cast<void*>(&g_kept->on_close), 0xdd,
            sizeof g_kept->on_close); // as a debug heap would have done at free
