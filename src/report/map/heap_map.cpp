@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
+#include <map>
+#include <span>
 
 #include "analysis/used_before.h"
 
@@ -24,6 +25,20 @@ std::string label_of(const HeapRange& range, const AddressSpace& space) {
   default: break;
   }
   return range.name != 0 && range.name < space.names.size() ? "in " + space.names[range.name] : "other mapping";
+}
+
+// Whose blocks lie in a thread arena: "thread arena, mostly thread 3 (loader)".
+std::string arena_label(const TapeReader& tape, std::span<const Block> blocks, const OwnerTable& owners) {
+  std::map<ThreadId, std::uint64_t> made;
+  for (const Block& block : blocks) ++made[owners[block.owner].thread];
+  if (made.empty()) return "thread arena";
+  const auto most =
+      std::max_element(made.begin(), made.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto& threads = tape.threads();
+  const auto thread =
+      std::find_if(threads.begin(), threads.end(), [&](const Thread& one) { return one.id == most->first; });
+  const std::string name = thread != threads.end() && !thread->name.empty() ? " (" + thread->name + ")" : "";
+  return fmt::format("thread arena, {}thread {}{}", made.size() == 1 ? "" : "mostly ", most->first.value, name);
 }
 
 std::uint64_t rows_of(std::uint64_t bytes, std::uint64_t cell_bytes, std::size_t columns) {
@@ -145,7 +160,9 @@ Result<HeapMap> make_heap_map(const TapeReader& tape, const Index& index, const 
       cell /= 2;
     cut(part, cell);
     // Its last cell may reach into the next range.
-    part.cells = heap_cells(blocks_in(blocks, part.begin, part.end), state.owners(), part.grid);
+    const std::span<const Block> inside = blocks_in(blocks, part.begin, part.end);
+    part.cells = heap_cells(inside, state.owners(), part.grid);
+    if (part.range.kind == RangeKind::ThreadArena) part.label = arena_label(tape, inside, state.owners());
     grids.push_back(part.grid);
   }
   UsedBefore used = used_before(tape, index, grids, {.until = state.event(), .should_stop = ask.should_stop});

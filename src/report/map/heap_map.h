@@ -23,7 +23,7 @@ enum class MapZoom : std::uint8_t { All, Arena, Pages16 /* 64 KiB */, Page };
 // One range, or the part of it that is looked at.
 struct MapPart {
   HeapRange range;
-  std::string label;                // "main heap", "thread arena", "mapped blocks", ...
+  std::string label;                // "main heap", "thread arena, thread 3", "mapped blocks", ...
   std::uint64_t begin = 0, end = 0; // addresses that exist; the first and the last cell may reach beyond
   CellGrid grid;
   std::vector<Cell> cells;

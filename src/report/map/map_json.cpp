@@ -16,6 +16,21 @@ std::string_view state_name(CellState state) {
   return "live";
 }
 
+std::string_view kind_name(const HeapRange& range) {
+  if (!range.known) return "unknown";
+  switch (range.kind) {
+  case RangeKind::MainHeap: return "main_heap";
+  case RangeKind::ThreadArena: return "thread_arena";
+  case RangeKind::Anonymous: return "anonymous";
+  case RangeKind::File: return "file";
+  case RangeKind::Module: return "module";
+  case RangeKind::MainStack:
+  case RangeKind::ThreadStack: return "stack";
+  case RangeKind::Special: break;
+  }
+  return "special";
+}
+
 void write_figures(JsonWriter& json, const RangeFigures& figures) {
   json.field("live_bytes", figures.live.bytes).field("live_blocks", figures.live.blocks);
   json.field("span_bytes", figures.span()).field("unused_bytes", figures.unused());
@@ -53,7 +68,7 @@ std::string map_json(const HeapMap& map, StackNames& names) {
   if (map.address) json.field("address", std::string_view(address_text(*map.address)));
   json.key("ranges").begin_array();
   for (const MapPart& part : map.parts) {
-    json.begin_object().field("kind", std::string_view(part.label));
+    json.begin_object().field("kind", kind_name(part.range)).field("label", std::string_view(part.label));
     json.field("begin", std::string_view(address_text(part.range.begin)));
     json.field("end", std::string_view(address_text(part.range.end))).field("committed_bytes", part.range.committed);
     write_figures(json, part.range.figures);

@@ -45,24 +45,44 @@ private:
     return state == CellState::UsedBefore ? "-" : " ";
   }
 
+  // One character and its colour.
+  struct Sign {
+    int color = kPlain; // of the 256, or one of these
+    std::string text;
+    static constexpr int kPlain = -1, kFaint = -2;
+  };
   // With colour, the character says how full the cell is and the colour what of; without, a letter says what of.
-  std::string cell_text(const MapPart& part, std::size_t cell) const {
+  Sign sign_of(const MapPart& part, std::size_t cell) const {
     const CellState state = state_of(part, cell);
-    if (state == CellState::Live && shows_blocks()) return block_text(part, cell);
-    if (state != CellState::Live) {
-      const std::string_view text = mark(state);
-      return state == CellState::Outside || state == CellState::Reserved ? std::string(text) : style_.dim(text);
-    }
+    if (state == CellState::Outside || state == CellState::Reserved) return {Sign::kPlain, " "};
+    if (state != CellState::Live) return {Sign::kFaint, std::string(mark(state))};
+    if (shows_blocks()) return block_sign(part, cell);
     const double density = density_of(part, cell);
     const MapClass* kind = classes_.find(part.cells[cell]);
-    if (kind == nullptr) return painted(density_terminal_color(density), shade(density));
-    return style_.color ? painted(kind->terminal_color, shade(density)) : std::string(1, kind->letter);
+    if (kind == nullptr) return {density_terminal_color(density), std::string(shade(density))};
+    return {kind->terminal_color, style_.color ? std::string(shade(density)) : std::string(1, kind->letter)};
+  }
+  std::string cells_text(const MapPart& part, std::size_t first, std::size_t end) const {
+    std::string text;
+    for (std::size_t cell = first; cell < end;) {
+      Sign run = sign_of(part, cell++);
+      // A colour is named once for all the cells that have it.
+      for (; cell < end; ++cell) {
+        const Sign next = sign_of(part, cell);
+        if (next.color != run.color) break;
+        run.text += next.text;
+      }
+      text += run.color == Sign::kPlain   ? run.text
+              : run.color == Sign::kFaint ? style_.dim(run.text)
+                                          : painted(static_cast<std::uint8_t>(run.color), run.text);
+    }
+    return text;
   }
 
   // On one page the blocks themselves are told apart, unless something else was asked for.
   bool shows_blocks() const { return map_.zoom == MapZoom::Page && classes_.by() == MapBy::Density; }
   // The letter of the first block in the cell.
-  std::string block_text(const MapPart& part, std::size_t cell) const {
+  Sign block_sign(const MapPart& part, std::size_t cell) const {
     const std::uint64_t begin = part.grid.address_of(cell);
     const auto found = std::partition_point(map_.blocks.begin(), map_.blocks.end(), [&](const MapBlock& row) {
       return row.block.address + std::max<std::uint64_t>(row.block.size, 1) <= begin;
@@ -70,32 +90,29 @@ private:
     const auto number = static_cast<std::size_t>(found - map_.blocks.begin());
     // Neighbours differ.
     constexpr std::array<std::uint8_t, 4> kTurns{208, 37, 142, 169};
-    return painted(kTurns[number % kTurns.size()], std::string(1, block_letter(number)));
+    return {kTurns[number % kTurns.size()], std::string(1, block_letter(number))};
   }
 
   void add_heading(const MapPart& part) {
     const HeapRange& range = part.range;
     const bool whole = part.begin == range.begin && map_.zoom <= MapZoom::Arena;
     const std::uint64_t begin = whole ? range.begin : part.begin, end = whole ? range.end : part.end;
-    std::string text = style_.bold(printable(part.label)) + " " + address_text(begin) + "-" + address_text(end) + ", ";
+    out_ += style_.bold(printable(part.label)) + ": " + address_text(begin) + "-" + address_text(end);
     if (map_.zoom == MapZoom::Page) {
-      out_ += text + "one page\n";
+      out_ += ", one page\n";
       return;
     }
     const std::uint64_t bytes = part.end - part.begin;
-    text += bytes_text(bytes);
-    if (whole && end > part.end) text += fmt::format(" of {} reserved", bytes_text(end - begin));
-    out_ += text + "\n";
-    if (whole) {
-      out_ += fmt::format("  {} used by {}; a cell is {}\n", percent_text(range.figures.live.bytes, bytes),
-                          count_of(range.figures.live.blocks, "block"), binary_size_text(part.grid.cell_bytes));
-      if (range.figures.live.blocks > 1) add_figures(range.figures);
-    } else {
-      std::uint64_t live = 0; // of blocks that reach beyond, their part
-      for (const Cell& cell : part.cells) live += cell.live_bytes;
-      out_ += fmt::format("  {} used by {}; a cell is {}\n", percent_text(live, bytes),
-                          count_of(map_.live.blocks, "block"), binary_size_text(part.grid.cell_bytes));
+    const std::string reserved = whole && end > part.end ? fmt::format(" of {} reserved", bytes_text(end - begin)) : "";
+    Cost live = range.figures.live;
+    if (!whole) {
+      live = {0, map_.live.blocks};
+      for (const Cell& cell : part.cells) live.bytes += cell.live_bytes; // of blocks that reach beyond, their part
     }
+    out_ += fmt::format("\n  {}{}, {} used by {}; a cell is {}\n", bytes_text(bytes), reserved,
+                        percent_text(live.bytes, bytes), count_of(live.blocks, "block"),
+                        binary_size_text(part.grid.cell_bytes));
+    if (whole && live.blocks > 1) add_figures(range.figures);
   }
 
   void add_figures(const RangeFigures& figures) {
@@ -113,7 +130,7 @@ private:
       std::string line =
           style_.dim(padded_left(address_text(std::max(part.grid.address_of(row), part.begin)), kLabelColumns - 1)) +
           " ";
-      for (std::size_t cell = row; cell < end; ++cell) line += cell_text(part, cell);
+      line += cells_text(part, row, end);
       while (line.ends_with(' ')) line.pop_back();
       out_ += line + "\n";
       add_pointer(part, row, end);
@@ -202,7 +219,7 @@ private:
     }
   }
 
-  std::string sign_of(const MapClass& kind) const {
+  std::string legend_sign(const MapClass& kind) const {
     return style_.color ? painted(kind.terminal_color, style_.utf8 ? "█" : "#") : std::string(1, kind.letter);
   }
 
@@ -218,7 +235,7 @@ private:
       if (!kind.listed) continue;
       if (stacks) {
         const std::string text = kind.amount + "  " + kind.label;
-        out_ += "  " + sign_of(kind) + " " +
+        out_ += "  " + legend_sign(kind) + " " +
                 (style_.width == 0 ? text : cut_off(text, width - std::min<std::size_t>(width, 4), style_)) + "\n";
         continue;
       }
@@ -230,7 +247,7 @@ private:
       }
       // Colours take no columns.
       line += "  x " + kind.label;
-      legend_line_ += "  " + sign_of(kind) + " " + kind.label;
+      legend_line_ += "  " + legend_sign(kind) + " " + kind.label;
     }
     if (!legend_line_.empty()) out_ += legend_line_ + "\n";
   }

@@ -62,8 +62,8 @@ TEST_F(MapText, FullHalfFullFreedAndNeverUsedCellsDiffer) {
   space.ranges = {range(kHeap, kHeap + 0x100, RangeKind::MainHeap)};
   story.make(kHeap, 32).make(kHeap + 0x20, 8).make(kHeap + 0x40, 16).end(kHeap + 0x40);
   EXPECT_EQ(text({.columns = 16, .rows = 1}),
-            "main heap 0x100000-0x100100, 256 bytes\n"
-            "  15.6 % used by 2 blocks; a cell is 16 bytes\n"
+            "main heap: 0x100000-0x100100\n"
+            "  256 bytes, 15.6 % used by 2 blocks; a cell is 16 bytes\n"
             "  fragmentation 0.0 % of 40 bytes from first to last block, largest gap 0 bytes\n"
             "  1 page in use, 1 of them for less than 64 bytes\n"
             "0x100000       @@*.-...........\n"
@@ -88,7 +88,8 @@ TEST_F(MapText, ReservedPartOfAnArenaIsToldNotDrawn) {
   space.ranges[0].committed = 0x1000;
   story.make(0x400'0010, 64);
   const std::string picture = text({.columns = 64, .rows = 4});
-  EXPECT_NE(picture.find("thread arena 0x4000000-0x8000000, 4.10 kB of 67.1 MB reserved\n"), std::string::npos)
+  EXPECT_NE(picture.find("thread arena, thread 1: 0x4000000-0x8000000\n  4.10 kB of 67.1 MB reserved, 1.6 % used"),
+            std::string::npos)
       << picture;
   EXPECT_EQ(picture.find("0x4001000 "), std::string::npos) << picture;
 }
@@ -122,7 +123,7 @@ TEST_F(MapText, NothingToDrawIsSaid) {
 TEST_F(MapText, PageListsItsBlocksAndGaps) {
   story.by(1, 3).make(kHeap + 0x10, 24).make(kHeap + 0x30, 100).make(kHeap + 0xff0, 64);
   EXPECT_EQ(text({.zoom = MapZoom::Page, .address = kHeap + 0x40, .columns = 64}),
-            "main heap 0x100000-0x101000, one page\n"
+            "main heap: 0x100000-0x101000, one page\n"
             "0x100000       .aabbbbbbb......................................................\n"
             "                   ^ 0x100040\n"
             "0x100400       ................................................................\n"

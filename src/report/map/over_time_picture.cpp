@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kMargin = 24, kLabelWidth = 124, kTitleHeight = 44, kAxisHeight = 34, kLegendHeight = 44;
 constexpr std::size_t kHeight = 720; // of the ranges together, without the gaps between them
-constexpr std::size_t kGap = 18, kLeastHeight = 6;
+constexpr std::size_t kGap = 18, kLeastHeight = 10;
 constexpr std::size_t kMostRanges = 24;
 
 // Strips side by side, or nearly so.
