@@ -74,7 +74,7 @@ public:
   History finish() {
     for (const auto& [address, life] : open_) keep(life);
     std::sort(history_.lives.begin(), history_.lives.end(),
-              [](const BlockLife& a, const BlockLife& b) { return a.event < b.event; });
+              [](const Tenant& a, const Tenant& b) { return a.event < b.event; });
     if (history_.lives.size() > most_) {
       const std::size_t extra = history_.lives.size() - most_;
       history_.lives.erase(history_.lives.begin(), history_.lives.begin() + static_cast<std::ptrdiff_t>(extra));
@@ -108,7 +108,7 @@ private:
     if (event.address == 0) return;
     end(event.address, LifeEnd::Unseen, event, 0);
     if (!range_.meets(event.address, event.size)) return;
-    BlockLife& life = open_[event.address];
+    Tenant& life = open_[event.address];
     life.address = event.address;
     life.size = event.size;
     life.kind = event.kind;
@@ -121,7 +121,7 @@ private:
   void end(std::uint64_t address, LifeEnd how, const Event& event, std::uint64_t to) {
     const auto found = open_.find(address);
     if (found == open_.end()) return;
-    BlockLife& life = found->second;
+    Tenant& life = found->second;
     life.ended = how;
     life.end_kind = event.kind;
     life.end_event = event.number;
@@ -132,20 +132,20 @@ private:
     open_.erase(found);
   }
 
-  void keep(const BlockLife& life) {
+  void keep(const Tenant& life) {
     history_.lives.push_back(life);
     // Lives come in the order in which they end; a block that lived long comes late and may be older than those dropped here.
     if (history_.lives.size() < 2 * most_ + 1024) return;
     const auto middle = history_.lives.end() - static_cast<std::ptrdiff_t>(most_);
     std::nth_element(history_.lives.begin(), middle, history_.lives.end(),
-                     [](const BlockLife& a, const BlockLife& b) { return a.event < b.event; });
+                     [](const Tenant& a, const Tenant& b) { return a.event < b.event; });
     history_.earlier += static_cast<std::uint64_t>(middle - history_.lives.begin());
     history_.lives.erase(history_.lives.begin(), middle);
   }
 
   MemoryRange range_;
   std::size_t most_;
-  std::map<std::uint64_t, BlockLife> open_; // by address
+  std::map<std::uint64_t, Tenant> open_; // by address
   MappingSet mappings_;
   History history_;
 };

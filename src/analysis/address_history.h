@@ -33,7 +33,8 @@ enum class LifeEnd : std::uint8_t {
   Unseen,      // another block was made over it, so it ended before; its release is not on the tape
 };
 
-struct BlockLife {
+// A block that covered some of the range, from when to when.
+struct Tenant {
   std::uint64_t address = 0;
   std::uint64_t size = 0;
   EventKind kind = EventKind::None; // of the event that made it
@@ -49,7 +50,7 @@ struct BlockLife {
   Owner ender{};        // stack and thread of that event
   std::uint64_t to = 0; // Reallocated: where its successor is
 
-  friend bool operator==(const BlockLife&, const BlockLife&) = default;
+  friend bool operator==(const Tenant&, const Tenant&) = default;
 };
 
 // A piece of a mapping; what a munmap leaves of one counts as another piece.
@@ -66,8 +67,8 @@ struct HistoryQuery {
   std::function<bool()> should_stop{};     // asked now and then
 };
 struct History {
-  std::vector<BlockLife> lives{}; // in the order in which they began
-  std::uint64_t earlier = 0;      // that began before these and are not kept
+  std::vector<Tenant> lives{}; // in the order in which they began
+  std::uint64_t earlier = 0;   // that began before these and are not kept
   std::vector<MappingLife> mappings{};
   bool stopped = false; // should_stop() said so: lives are missing at the end
 };

@@ -29,7 +29,7 @@ TEST(AddressHistory, TellsWhoMadeAndWhoEndedEveryBlockThatCoveredTheAddress) {
                                          .events(),
                                      {.range = {0x1010, 0x1011}});
   ASSERT_EQ(history.lives.size(), 2u);
-  const BlockLife& first = history.lives[0];
+  const Tenant& first = history.lives[0];
   EXPECT_EQ(first.address, 0x1000u);
   EXPECT_EQ(first.ended, LifeEnd::Released);
   EXPECT_EQ(first.end_event, 2u);
@@ -109,7 +109,7 @@ TEST(AddressHistory, EqualsASlowSearchThroughAllLives) {
       ASSERT_EQ(history.lives.size(), expected.size()) << seed << " " << std::hex << begin;
       for (std::size_t k = 0; k < expected.size(); ++k) {
         const test::Life& life = *expected[k];
-        const BlockLife& found = history.lives[k];
+        const Tenant& found = history.lives[k];
         EXPECT_EQ(found.event, life.made.number);
         EXPECT_EQ(found.size, life.made.size);
         EXPECT_EQ(found.ended == LifeEnd::Live, life.ended > until);

@@ -5,11 +5,11 @@
 #include <optional>
 #include <utility>
 
+#include "base/output_file.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/exit_codes.h"
-#include "base/output_file.h"
 #include "cli/report_options.h"
 #include "report/export/callgrind.h"
 #include "report/export/csv.h"

@@ -15,18 +15,18 @@ struct Command {
 };
 
 constexpr std::array kCommands{
-    Command{"record", record},      Command{"report", report},   Command{"leaks", leaks},
-    Command{"peak", peak},          Command{"top", top},         Command{"timeline", timeline},
-    Command{"diff", diff},          Command{"budget", budget},   Command{"dump", dump},
-    Command{"info", info},          Command{"verify", verify},   Command{"export", export_tape},
-    Command{"import", import_tape}, Command{"index", index},     Command{"symbolize", symbolize},
-    Command{"shell", shell},        Command{"sql", sql},         Command{"collect", collect},
+    Command{"record", record},      Command{"report", report}, Command{"leaks", leaks},
+    Command{"peak", peak},          Command{"top", top},       Command{"timeline", timeline},
+    Command{"diff", diff},          Command{"budget", budget}, Command{"dump", dump},
+    Command{"info", info},          Command{"verify", verify}, Command{"export", export_tape},
+    Command{"import", import_tape}, Command{"index", index},   Command{"symbolize", symbolize},
+    Command{"shell", shell},        Command{"sql", sql},       Command{"collect", collect},
 };
 
 // Commands of the shell that read well by themselves.
-constexpr std::array kAsked{"explain", "history", "owner",   "blocks", "where",  "events",   "event", "stack",
-                            "live",    "stats",   "threads", "marks",  "symbol", "symbolat", "text",
-                            "map",     "arenas",  "mappings"};
+constexpr std::array kAsked{"explain", "history",  "owner", "blocks", "where",   "events",
+                            "event",   "stack",    "live",  "stats",  "threads", "marks",
+                            "symbol",  "symbolat", "text",  "map",    "arenas",  "mappings"};
 
 constexpr std::string_view kHelp =
     R"(heaptape records every heap event of a program onto a tape and plays the tape back.

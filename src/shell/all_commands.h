@@ -13,10 +13,10 @@ extern const Command kExplainCommand;                                           
 extern const Command kBlocksCommand;                                                                      // blocks.cpp
 extern const Command kLiveCommand, kTopCommand, kLeaksCommand, kDiffCommand;                              // costs.cpp
 extern const Command kSymbolCommand, kSymbolAtCommand;                                                    // symbols.cpp
-extern const Command kMapCommand;                                                                         // map_command.cpp
-extern const Command kArenasCommand, kMappingsCommand;                                                    // arenas.cpp, mappings.cpp
-extern const Command kSqlCommand;                                                                         // sql_command.cpp
-extern const Command kVerifyCommand;                                                                      // verify.cpp
-extern const Command kHelpCommand;                                                                        // help.cpp
+extern const Command kMapCommand;                      // map_command.cpp
+extern const Command kArenasCommand, kMappingsCommand; // arenas.cpp, mappings.cpp
+extern const Command kSqlCommand;                      // sql_command.cpp
+extern const Command kVerifyCommand;                   // verify.cpp
+extern const Command kHelpCommand;                     // help.cpp
 
 } // namespace heaptape

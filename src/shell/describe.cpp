@@ -37,7 +37,7 @@ std::string live_block_text(Session& session, StackText& stacks, const Block& bl
                      moment_text(block.event, block.time_us), stacks.chain(owner.stack, 4));
 }
 
-std::string life_text(Session& session, StackText& stacks, const BlockLife& life) {
+std::string life_text(Session& session, StackText& stacks, const Tenant& life) {
   const std::uint64_t now_us = session.time_us();
   std::string text = fmt::format("{}  {}\n", session.style.bold(hex(life.address)), block_words(life.size));
   const auto line = [&](std::string_view what, std::uint64_t event, std::uint64_t us, const Owner& who,
@@ -81,7 +81,7 @@ void write_block_json(JsonWriter& json, Session& session, StackText& stacks, con
   json.end_object();
 }
 
-void write_life_json(JsonWriter& json, StackText& stacks, const BlockLife& life) {
+void write_life_json(JsonWriter& json, StackText& stacks, const Tenant& life) {
   json.begin_object().field("address", std::string_view(hex(life.address))).field("size", life.size);
   json.field("kind", kind_name(life.kind)).field("event", life.event).field("time_us", life.time_us);
   json.field("thread", life.owner.thread.value);

@@ -27,10 +27,10 @@ std::string offset_words(std::uint64_t offset);
 // Two lines about a live block: what and since when; by whom.
 std::string live_block_text(Session& session, StackText& stacks, const Block& block);
 // Lines about one life: what it was, who made it, who ended it, what became of it. Times are told from the cursor.
-std::string life_text(Session& session, StackText& stacks, const BlockLife& life);
+std::string life_text(Session& session, StackText& stacks, const Tenant& life);
 
 void write_block_json(JsonWriter& json, Session& session, StackText& stacks, const Block& block);
-void write_life_json(JsonWriter& json, StackText& stacks, const BlockLife& life);
+void write_life_json(JsonWriter& json, StackText& stacks, const Tenant& life);
 
 // One event as a line: number, time, thread, kind, address, size, what it was about.
 std::string event_line(const Event& event, const Block* ended);

@@ -44,27 +44,25 @@ public:
 private:
   // The latest that satisfies.
   template <class Predicate>
-  const BlockLife* latest(Predicate predicate) const {
+  const Tenant* latest(Predicate predicate) const {
     const auto found = std::find_if(past_.lives.rbegin(), past_.lives.rend(), predicate);
     return found != past_.lives.rend() ? &*found : nullptr;
   }
-  bool covers(const BlockLife& life) const {
-    return MemoryRange{address_, address_ + 1}.meets(life.address, life.size);
-  }
+  bool covers(const Tenant& life) const { return MemoryRange{address_, address_ + 1}.meets(life.address, life.size); }
 
-  std::string place_in(const BlockLife& life) const {
+  std::string place_in(const Tenant& life) const {
     const std::uint64_t offset = address_ - life.address;
     return offset == 0 ? "the start of a" : count_of(offset, "byte") + " into a";
   }
   std::string since(std::uint64_t us) const { return ago_text(us, session_.time_us()); }
 
-  void add_maker(const BlockLife& life) {
+  void add_maker(const Tenant& life) {
     answer_.details += fmt::format(
         "  made {} by {} ({}, {})\n", since(life.time_us), thread_text(session_, life.owner.thread),
         life.from != 0 ? "realloc of " + hex(life.from) : kind_name(life.kind), moment_text(life.event, life.time_us));
     answer_.details += session_.stacks().frames(life.owner.stack, "    ", session_.style);
   }
-  void add_ender(const BlockLife& life) {
+  void add_ender(const Tenant& life) {
     if (life.ended == LifeEnd::Unseen) {
       answer_.details += "  its release is not on the tape\n";
       return;
@@ -77,8 +75,8 @@ private:
     answer_.details += session_.stacks().frames(life.ender.stack, "    ", session_.style);
   }
   // What somebody with an old pointer wants to know.
-  void add_former(const BlockLife& now) {
-    const BlockLife* before = latest([&](const BlockLife& life) { return life.event < now.event && covers(life); });
+  void add_former(const Tenant& now) {
+    const Tenant* before = latest([&](const Tenant& life) { return life.event < now.event && covers(life); });
     if (before == nullptr) return;
     answer_.details +=
         fmt::format("  before that, {} bytes into a {} of {}, {} {}\n", address_ - before->address,
@@ -89,7 +87,7 @@ private:
   }
 
   bool in_live_block() {
-    const BlockLife* life = latest([&](const BlockLife& one) { return one.ended == LifeEnd::Live && covers(one); });
+    const Tenant* life = latest([&](const Tenant& one) { return one.ended == LifeEnd::Live && covers(one); });
     if (life == nullptr) return false;
     set(AddressKind::LiveBlock, *life, address_ - life->address);
     answer_.verdict = fmt::format("{} live {}", place_in(*life), block_words(life->size));
@@ -100,7 +98,7 @@ private:
 
   // `owned`: in the rounding that malloc gave the block with its size.
   bool behind_live_block(bool owned) {
-    const BlockLife* life = latest([&](const BlockLife& one) {
+    const Tenant* life = latest([&](const Tenant& one) {
       const std::uint64_t end = one.address + one.size;
       if (one.ended != LifeEnd::Live || address_ < end) return false;
       return owned ? address_ < one.address + usable_bytes(one.size) && address_ >= end : address_ - end < kReach;
@@ -116,7 +114,7 @@ private:
   }
 
   bool before_live_block() {
-    const BlockLife* life = latest([&](const BlockLife& one) {
+    const Tenant* life = latest([&](const Tenant& one) {
       return one.ended == LifeEnd::Live && address_ < one.address && one.address - address_ <= 16;
     });
     if (life == nullptr) return false;
@@ -128,15 +126,15 @@ private:
   }
 
   void add_freed_here() {
-    const BlockLife* life = latest([&](const BlockLife& one) { return one.ended != LifeEnd::Live && covers(one); });
+    const Tenant* life = latest([&](const Tenant& one) { return one.ended != LifeEnd::Live && covers(one); });
     if (life == nullptr) return;
     answer_.details += fmt::format("  earlier it was {} bytes into a {}, freed {}\n", address_ - life->address,
                                    block_words(life->size), since(life->end_us));
   }
 
   bool in_freed_block() {
-    const BlockLife* life = nullptr;
-    for (const BlockLife& one : past_.lives) {
+    const Tenant* life = nullptr;
+    for (const Tenant& one : past_.lives) {
       if (one.ended == LifeEnd::Live || !covers(one)) continue;
       if (life == nullptr || one.end_event > life->end_event) life = &one;
     }
@@ -151,7 +149,7 @@ private:
                                                        .until = session_.last_event(),
                                                        .most = 1'000'000,
                                                        .should_stop = session_.stopper()});
-    for (const BlockLife& next : later.lives) {
+    for (const Tenant& next : later.lives) {
       if (next.event <= life->end_event) continue;
       answer_.details += fmt::format("  reused {} ({}) as part of a {} of\n    {}\n", since(next.time_us),
                                      moment_text(next.event, next.time_us), block_words(next.size),
@@ -256,7 +254,7 @@ private:
     if (after != space.ranges.end()) line("above", *after, after->begin - address_);
   }
 
-  void set(AddressKind kind, const BlockLife& life, std::uint64_t offset) {
+  void set(AddressKind kind, const Tenant& life, std::uint64_t offset) {
     answer_.kind = kind;
     answer_.block = life;
     answer_.offset = offset;

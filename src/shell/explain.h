@@ -30,10 +30,10 @@ const char* address_kind_name(AddressKind kind); // "live block", ...
 
 struct Explanation {
   AddressKind kind = AddressKind::Nothing;
-  std::string verdict;              // one sentence, without the address
-  std::string details;              // lines, indented, each ended
-  std::optional<BlockLife> block{}; // LiveBlock, FreedBlock, PastEnd, BeforeStart
-  std::uint64_t offset = 0;         // of the address from the block's start, or behind its end
+  std::string verdict;           // one sentence, without the address
+  std::string details;           // lines, indented, each ended
+  std::optional<Tenant> block{}; // LiveBlock, FreedBlock, PastEnd, BeforeStart
+  std::uint64_t offset = 0;      // of the address from the block's start, or behind its end
 };
 
 Explanation explain_address(Session& session, std::uint64_t address);

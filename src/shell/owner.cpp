@@ -131,7 +131,7 @@ Result<> history(Session& session, Words& words, Printer& out) {
   if (json) {
     JsonWriter writer;
     writer.begin_object().field("earlier", found.earlier).key("blocks").begin_array();
-    for (const BlockLife& life : found.lives) write_life_json(writer, session.stacks(), life);
+    for (const Tenant& life : found.lives) write_life_json(writer, session.stacks(), life);
     out.print(writer.end_array().end_object().text() + "\n");
     return Unit{};
   }
@@ -149,7 +149,7 @@ Result<> history(Session& session, Words& words, Printer& out) {
         fmt::format("({} before these; --all shows them, --last N the last N)\n", count_of(found.earlier, "block")));
   }
   bool past = true;
-  for (const BlockLife& life : found.lives) {
+  for (const Tenant& life : found.lives) {
     if (past && life.event > session.event()) {
       past = false;
       out.print(fmt::format("---- the cursor: {} ----\n", moment_text(session.event(), session.time_us())));

@@ -207,15 +207,14 @@ const Command kStatsCommand{.name = "stats",
                             .example = "stats",
                             .group = CommandGroup::Asking,
                             .run = stats};
-const Command kThreadsCommand{
-    .name = "threads",
-    .arguments = "",
-    .summary = "the threads and what is live of each",
-    .help = "A block belongs to the thread that made it. 'seen' is the time from its first\n"
-            "event to its end.\n"
-            "--json   as JSON\n",
-    .example = "threads",
-    .group = CommandGroup::Asking,
-    .run = threads};
+const Command kThreadsCommand{.name = "threads",
+                              .arguments = "",
+                              .summary = "the threads and what is live of each",
+                              .help = "A block belongs to the thread that made it. 'seen' is the time from its first\n"
+                                      "event to its end.\n"
+                                      "--json   as JSON\n",
+                              .example = "threads",
+                              .group = CommandGroup::Asking,
+                              .run = threads};
 
 } // namespace heaptape
