@@ -1,5 +1,6 @@
 """The shell and its commands on programs whose facts are known, and on a terminal."""
 
+import fcntl
 import json
 import os
 import pty
@@ -10,7 +11,6 @@ import struct
 import subprocess
 import termios
 import time
-import fcntl
 
 from harness import HEAPTAPE, case, check, equal, main, program
 from tape import demand, heaptape
@@ -110,7 +110,7 @@ def a_script_on_standard_input_goes_on_after_an_error(test):
     tape, _ = story(test)
     script = "goto sessions\\ open\nnonsense\nwhere  # here\n\nnext 2\nquit\nwhere\n"
     run = subprocess.run([HEAPTAPE, "shell", tape], input=script, capture_output=True, text=True, timeout=60)
-    equal(run.returncode, 1, "status")
+    equal(run.returncode, 2, "status")
     check("'nonsense' is no command" in run.stderr, run.stderr)
     equal(run.stdout.count("  live  "), 1, "answers of where: " + run.stdout)
 
@@ -154,7 +154,7 @@ class Terminal:
         os.write(self.fd, text.encode())
 
     def expect(self, wanted, seconds=30):
-        """Reads until `wanted` was shown; gives all up to there and forgets it."""
+        """Reads until `wanted` was shown; gives all up to there. What follows is for the next call."""
         end = time.monotonic() + seconds
         while wanted not in plain(self.seen):
             left = end - time.monotonic()
@@ -164,8 +164,8 @@ class Terminal:
                     self.seen += os.read(self.fd, 65536).decode(errors="replace")
                 except OSError:
                     check(False, f"ended before {wanted!r}: {plain(self.seen)!r}")
-        shown, self.seen = plain(self.seen), ""
-        return shown
+        before, _, self.seen = plain(self.seen).partition(wanted)
+        return before + wanted
 
     def finish(self):
         end = time.monotonic() + 30
