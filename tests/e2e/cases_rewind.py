@@ -6,11 +6,13 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import struct
 import subprocess
 import termios
 import time
+from pathlib import Path
 
 from harness import HEAPTAPE, case, check, equal, main, program
 from tape import demand, heaptape
@@ -133,6 +135,45 @@ def a_tape_that_is_not_there_and_a_wrong_position_end_with_one_sentence(test):
         check(run.returncode != 0, f"{words} should fail")
         equal(run.stdout, "", f"output of {words}")
         equal(run.stderr.count("\n"), 1, f"lines of {words}: {run.stderr}")
+
+
+GUIDE = Path(__file__).resolve().parents[2] / "docs/guide/crash.md"
+COMMAND = re.compile(r"(```\n\$ (heaptape (?!record)[^\n]*)\n)(.*?)(```)", re.DOTALL)
+
+
+def told(text):
+    """What an answer says whatever the machine and the moment: without addresses, times and sizes of the machine."""
+    text = re.sub(r"0x[0-9a-f]+(-0x[0-9a-f]+)?", "ADDRESS", text)
+    text = re.sub(r"[0-9.]+ (us|ms|s)\b|\b[0-9]+\.[0-9]{6}\b|in the same microsecond|here", "TIME", text)
+    text = re.sub(r"(?m)^  RSS .*\n", "", text)
+    text = re.sub(r"  /\S*/", "  PATH/", text)
+    text = re.sub(r"(?m)^    #\d+ +(__libc\w*|_start|start_thread|__clone3|.*\.so[.0-9]*\+).*\n", "", text)  # as the C library has them
+    return re.sub(r"(TIME )?(earlier|later)", "", re.sub(r"[ \t]+", " ", text)).split("\n")
+
+
+@case
+def the_guide_to_a_crash_shows_what_really_comes_out(test):
+    """HEAPTAPE_UPDATE_GUIDE=1 writes the page anew."""
+    shutil.copy(program("crash_story"), test.work / "server")
+    outcome = test.run([HEAPTAPE, "record", "-q", "-o", "server.tape", "./server", "facts", "crash"])
+    equal(outcome.status, 128 + signal.SIGSEGV, "status of the program")
+    facts = dict(line.split() for line in (test.work / "facts").read_text().splitlines())
+    page = GUIDE.read_text()
+
+    def answer(match):
+        words = match.group(2).replace("$SESSION", facts["second"])
+        run = subprocess.run(words.replace("heaptape ", f"{HEAPTAPE} ", 1), shell=True, cwd=test.work, capture_output=True, text=True,
+                             timeout=60, check=False, env={**os.environ, "LC_ALL": "C.UTF-8"})
+        equal(run.returncode, 0, f"status of {words}: {run.stderr}")
+        return match.group(1) + run.stdout + match.group(4)
+
+    real = COMMAND.sub(answer, page)
+    check(len(COMMAND.findall(page)) >= 5, "the page has its commands")
+    if os.environ.get("HEAPTAPE_UPDATE_GUIDE"):
+        GUIDE.write_text(re.sub(r"/\S*/server\b", "/srv/server", real))
+        return
+    for shown, now in zip(COMMAND.findall(page), COMMAND.findall(real)):
+        equal(told(now[2]), told(shown[2]), f"what '{shown[1]}' says")
 
 
 class Terminal:
