@@ -94,7 +94,7 @@ std::string threads_text(const Session& session, const Arena& arena) {
     const bool guest = has_span(arena) && !thread.home;
     text += fmt::format("    {}: {} in {}{}\n", thread_label(session.tape().threads(), thread.thread),
                         bytes_text(thread.live.bytes), count_of(thread.live.blocks, "block"),
-                        guest ? ", uses another arena now" : "");
+                        guest ? ", uses another arena" : "");
   }
   return text;
 }

@@ -164,12 +164,16 @@ std::optional<std::uint64_t> hex_address(std::string_view word) {
   return address;
 }
 
-// By kind ("stack", "arena") or by a part of the name.
+// By kind ("stack", "arena"), or by a part of the name if the word is none of a kind.
 void choose_by_word(View& view, std::string_view word) {
+  const auto is_kind = [&](RangeKind kind) {
+    return kind_text(kind).find(word) != std::string_view::npos || kind_word(kind) == word;
+  };
+  bool any_kind = false;
+  for (std::size_t kind = 0; kind < kRangeKinds; ++kind) any_kind |= is_kind(static_cast<RangeKind>(kind));
   for (std::size_t i = 0; i < view.space.ranges.size(); ++i) {
     const SpaceRange& range = view.space.ranges[i];
-    if (kind_text(range.kind).find(word) != std::string_view::npos || kind_word(range.kind) == word ||
-        view.space.names[range.name].find(word) != std::string::npos)
+    if (any_kind ? is_kind(range.kind) : view.space.names[range.name].find(word) != std::string::npos)
       view.chosen.push_back(i);
   }
 }
@@ -195,8 +199,8 @@ Result<> mappings(Session& session, Words& words, Printer& out) {
       }
     }
     if (view.chosen.empty())
-      return Error{ErrorCode::NotFound, "no mapping's kind or name has '" + *word +
-                                            "' in it; kinds are heap, arena, anonymous, file, module, stack, special"};
+      return Error{ErrorCode::NotFound,
+                   "no mapping has '" + *word + "' for its kind or in its name; 'mappings' alone lists them all"};
   }
   if (as_json) {
     JsonWriter json;
@@ -217,8 +221,9 @@ const Command kMappingsCommand{
     .help = "Every mapping with its permissions, its size, what is live in it, and what it\n"
             "is: a heap, an arena, a stack and whose, a module, a file, anonymous memory.\n"
             "Below a mapping that the program made itself stands the call that made it.\n"
-            "With an address, the mapping that holds it, in full. With a word, those with\n"
-            "the word in their kind or name.\n"
+            "With an address, the mapping that holds it, in full. With a word, those of\n"
+            "that kind (heap, arena, anonymous, file, module, stack, special) or with the\n"
+            "word in their name.\n"
             "  --json   the same for programs\n",
     .example = "mappings stack",
     .group = CommandGroup::Memory,
