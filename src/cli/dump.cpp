@@ -1,6 +1,5 @@
 // heaptape dump: every event of a tape, in order.
 #include <algorithm>
-#include <functional>
 #include <unordered_map>
 
 #include "cli/choose_tape.h"
@@ -99,8 +98,9 @@ int print_events(const TapeReader& tape, const EventFilter& filter, Filter* wher
     output.write_if_full();
   }
   const bool written = output.finish();
-  for (const std::vector<Damage>& damage : {std::cref(tape.damage()), std::cref(cursor.damage())}) {
-    for (const std::string& sentence : damage_sentences(damage)) say(options.tape + ": " + sentence);
+  for (const std::vector<Damage>* damage : {&tape.damage(), &cursor.damage()}) {
+    if (where != nullptr && damage == &tape.damage()) continue; // that was said when the tape was opened
+    for (const std::string& sentence : damage_sentences(*damage)) say(options.tape + ": " + sentence);
   }
   return written ? kOk : kTrouble;
 }

@@ -17,8 +17,8 @@ namespace {
 
 constexpr CommandHelp kHelp{
     .usage = "heaptape sql [options] [TAPE] [SQL]",
-    .purpose = "Answers questions in SQL. The tables are events, blocks, stacks, frames, threads, modules, marks and "
-               "samples; SQL may also be .tables, .schema TABLE or .help.",
+    .purpose = "Answers questions in SQL. The tables are events, blocks, live, stacks, frames, threads, modules, marks "
+               "and samples; SQL may also be .tables, .schema TABLE or .help.",
     .more = R"(Several statements are separated by semicolons. Without SQL, or with -, it is read from standard input.
 A tape is only read; CREATE TEMP TABLE ... AS SELECT ... keeps an answer for the next statement.
 

@@ -27,7 +27,7 @@ const Command kSqlCommand{
     .name = "sql",
     .arguments = "[--format table|csv|json] SQL",
     .summary = "ask the whole tape in SQL",
-    .help = "Runs statements of SQLite over the tables events, blocks, stacks, frames,\n"
+    .help = "Runs statements of SQLite over the tables events, blocks, live, stacks, frames,\n"
             "threads, modules, marks and samples, wherever the cursor stands.\n"
             "'sql .tables' lists the tables, 'sql .schema TABLE' their columns. Several\n"
             "statements are separated by semicolons; temporary tables last as long as\n"

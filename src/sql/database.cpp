@@ -110,6 +110,8 @@ Result<Database> Database::open(const TapeView& view, ShouldStop should_stop) {
   sqlite3_db_config(connection, SQLITE_DBCONFIG_DQS_DDL, 0, nullptr);
   sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
+  // No text of a tape comes near it; zeroblob(1e9) is somebody's joke.
+  sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, 64 << 20);
   parts->tables = make_tables(view, parts->should_stop);
   for (const std::unique_ptr<Table>& table : parts->tables) {
     if (const Result<> added = add_table(connection, *table, parts->should_stop); !added) return added.error();

@@ -123,6 +123,25 @@ TEST_F(TapeDatabase, BlocksAreThoseThatEverLivedInTheirOrder) {
                 std::to_string(view->answers().totals.live_bytes) + "\n");
 }
 
+TEST_F(TapeDatabase, WhatWasLiveAtAMomentIsWhatBlocksSay) {
+  const auto expected = [&](std::uint64_t event) {
+    const std::string at = std::to_string(event);
+    return ask(
+        "SELECT alloc_event, address, size, alloc_thread, alloc_stack, alloc_fn FROM blocks WHERE alloc_event <= " +
+        at + " AND (free_event > " + at + " OR free_event IS NULL) ORDER BY alloc_event");
+  };
+  const std::string ask_live = "SELECT event, address, size, thread, stack, fn FROM live";
+  for (const std::uint64_t event : {0, 1, 500, 1234, 2999, 3000})
+    EXPECT_EQ(ask(ask_live + "(" + std::to_string(event) + ")"), expected(event)) << event;
+  EXPECT_EQ(ask(ask_live), expected(kEvents));
+  EXPECT_EQ(ask(ask_live + "('peak')"), expected(view->answers().totals.peak_event));
+  EXPECT_EQ(ask("SELECT count(*) FROM live(500) WHERE age < 0 OR age > 5"), "0\n");
+  EXPECT_EQ(ask("SELECT n.i, count(*) FROM (SELECT 100 AS i UNION SELECT 200) n, live(n.i) GROUP BY 1"),
+            "100|" + ask("SELECT count(*) FROM live(100)") + "200|" + ask("SELECT count(*) FROM live(200)"));
+  EXPECT_EQ(ask("SELECT * FROM live('nowhere')").substr(0, 38), "error: 'nowhere' is no moment of this ");
+  EXPECT_EQ(ask("SELECT count(*) FROM live(NULL)"), "0\n");
+}
+
 TEST_F(TapeDatabase, ConditionsThatArePassedOnLeaveTheSameRowsAsWithout) {
   ASSERT_EQ(ask("CREATE TEMP TABLE e AS SELECT * FROM events; CREATE TEMP TABLE b AS SELECT * FROM blocks;"
                 "CREATE TEMP TABLE s AS SELECT * FROM stacks; CREATE TEMP TABLE f AS SELECT * FROM frames"),
@@ -246,6 +265,7 @@ TEST_F(TapeDatabase, MistakesAreSentences) {
   EXPECT_EQ(ask(""), "");
   EXPECT_EQ(ask(" ; -- nothing\n ;"), "");
   EXPECT_EQ(ask("SELECT 1; SELECT 2"), "1\n2\n");
+  EXPECT_EQ(ask("SELECT length(zeroblob(900000000))"), "error: string or blob too big");
   EXPECT_NE(ask(std::string(5000, '(')).find("error: "), std::string::npos);
 }
 

@@ -315,6 +315,7 @@ std::vector<std::unique_ptr<Table>> make_tables(const TapeView& view, const Shou
   std::vector<std::unique_ptr<Table>> tables;
   tables.push_back(make_event_table(view, should_stop));
   tables.push_back(make_block_table(view, should_stop));
+  tables.push_back(make_live_table(view));
   tables.push_back(make_stack_table(view));
   tables.push_back(make_frame_table(view));
   tables.push_back(make_thread_table(view));

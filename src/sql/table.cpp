@@ -10,6 +10,7 @@ std::string Table::schema() const {
     first = false;
     text += '"' + std::string(column.name) + '"';
     text += column.type == ColumnType::Integer ? " INTEGER" : column.type == ColumnType::Real ? " REAL" : " TEXT";
+    if (column.is_argument) text += " HIDDEN";
   }
   return text + ")";
 }

@@ -42,6 +42,7 @@ struct Column {
   Narrow narrow = Narrow::Nothing; // Integer: ranges; Real: ranges of seconds; Text: equality
   std::string_view meaning{};      // for people
   bool may_be_null = false;
+  bool is_argument = false; // FROM table(value) says what it is equal to; the cursor finds that in Wanted::texts
 };
 
 // What is wanted of a table. A cursor may give more: conditions are checked again.
@@ -69,6 +70,8 @@ public:
   virtual ~RowCursor() = default;
   // Goes to the first row.
   virtual void start(const Wanted& wanted) = 0;
+  // A sentence when start() could make nothing of an argument; else empty.
+  virtual std::string error() const { return {}; }
   virtual void next() = 0;
   virtual bool at_end() const = 0;
   virtual std::int64_t row_id() const = 0;

@@ -82,6 +82,10 @@ int best_index(sqlite3_vtab* vtab, sqlite3_index_info* info) {
   for (int i = 0; i < info->nConstraint; ++i) {
     const auto& constraint = info->aConstraint[i];
     const char letter = letter_of(constraint.op);
+    const bool is_argument = constraint.iColumn >= 0 && static_cast<std::size_t>(constraint.iColumn) < columns.size() &&
+                             columns[static_cast<std::size_t>(constraint.iColumn)].is_argument;
+    // An argument that depends on another table must wait for it.
+    if (is_argument && letter == '=' && !constraint.usable) return SQLITE_CONSTRAINT;
     if (!constraint.usable || letter == 0) continue;
     if (constraint.iColumn < 0 && !table.key()) continue;
     const std::size_t column = constraint.iColumn < 0 ? *table.key() : static_cast<std::size_t>(constraint.iColumn);
@@ -91,8 +95,9 @@ int best_index(sqlite3_vtab* vtab, sqlite3_index_info* info) {
     if (columns[column].type == ColumnType::Text && std::strcmp(sqlite3_vtab_collation(info, i), "BINARY") != 0)
       continue;
     // x IN (a, b) comes as one x = ... after another; where that saves no reading, it would only read the tape again and again.
-    if (columns[column].narrow == Narrow::Rows && sqlite3_vtab_in(info, i, -1) != 0) continue;
+    if (columns[column].narrow == Narrow::Rows && !is_argument && sqlite3_vtab_in(info, i, -1) != 0) continue;
     info->aConstraintUsage[i].argvIndex = ++arguments;
+    info->aConstraintUsage[i].omit = is_argument;
     plan += static_cast<char>('A' + column);
     plan += letter;
     const bool is_equal = letter == '=';
@@ -169,7 +174,7 @@ int filter(sqlite3_vtab_cursor* vcursor, int used_columns, const char* plan, int
     const char letter = plan[2 * i + 1];
     if (columns[column].type == ColumnType::Text) {
       if (sqlite3_value_type(values[i]) == SQLITE_NULL) wanted.nothing = true;
-      if (sqlite3_value_type(values[i]) != SQLITE_TEXT) continue;
+      if (sqlite3_value_type(values[i]) != SQLITE_TEXT && !columns[column].is_argument) continue;
       const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(values[i]));
       wanted.texts[column].emplace(text != nullptr ? text : "",
                                    static_cast<std::size_t>(sqlite3_value_bytes(values[i])));
@@ -180,6 +185,11 @@ int filter(sqlite3_vtab_cursor* vcursor, int used_columns, const char* plan, int
     if (range.first > range.last) wanted.nothing = true;
   }
   cursor.rows->start(wanted);
+  if (const std::string error = cursor.rows->error(); !error.empty()) {
+    sqlite3_free(vcursor->pVtab->zErrMsg);
+    vcursor->pVtab->zErrMsg = sqlite3_mprintf("%s", error.c_str());
+    return SQLITE_ERROR;
+  }
   return registered_of(vcursor->pVtab).should_stop() ? SQLITE_INTERRUPT : SQLITE_OK;
 }
 

@@ -11,6 +11,7 @@ namespace heaptape {
 
 std::unique_ptr<Table> make_event_table(const TapeView& view, const ShouldStop& should_stop);
 std::unique_ptr<Table> make_block_table(const TapeView& view, const ShouldStop& should_stop);
+std::unique_ptr<Table> make_live_table(const TapeView& view);
 std::unique_ptr<Table> make_stack_table(const TapeView& view);
 std::unique_ptr<Table> make_frame_table(const TapeView& view);
 std::unique_ptr<Table> make_thread_table(const TapeView& view);
