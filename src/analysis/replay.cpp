@@ -219,15 +219,20 @@ std::vector<StackGrowth> Replay::finish_growth() {
       }
     }
   };
-  std::vector<StackId> stacks;
-  for_each([&](std::size_t, StackId stack, const Cost&) { stacks.push_back(stack); });
-  std::sort(stacks.begin(), stacks.end());
-  stacks.erase(std::unique(stacks.begin(), stacks.end()), stacks.end());
-  std::vector<StackGrowth> growth(stacks.size());
-  for (std::size_t i = 0; i < stacks.size(); ++i) growth[i].stack = stacks[i];
+  std::vector<std::uint32_t> places; // 1 + place in `growth`, by stack; 0: it has none
+  for_each([&](std::size_t, StackId stack, const Cost&) {
+    if (stack.value >= places.size()) places.resize(std::size_t{stack.value} + 1);
+    places[stack.value] = 1;
+  });
+  std::vector<StackGrowth> growth;
+  growth.reserve(places.size() - static_cast<std::size_t>(std::count(places.begin(), places.end(), 0u)));
+  for (std::uint32_t stack = 0; stack < places.size(); ++stack) {
+    if (places[stack] == 0) continue;
+    growth.emplace_back().stack = StackId(stack);
+    places[stack] = static_cast<std::uint32_t>(growth.size());
+  }
   for_each([&](std::size_t moment, StackId stack, const Cost& live) {
-    const auto place = std::lower_bound(stacks.begin(), stacks.end(), stack) - stacks.begin();
-    growth[static_cast<std::size_t>(place)].live[moment] += live;
+    growth[places[stack.value] - 1].live[moment] += live;
   });
   return growth;
 }
