@@ -8,7 +8,7 @@
 
 #include "base/number_text.h"
 #include "report/tree_text.h"
-#include "shell/space_commands.h"
+#include "shell/all_commands.h"
 #include "shell/space_text.h"
 
 namespace heaptape {
@@ -178,7 +178,7 @@ Result<> arenas(Session& session, Words& words, Printer& out) {
   const bool as_json = words.flag("--json");
   if (const Result<> done = words.finish(); !done) return done.error();
   const HeapState& state = session.heap().state();
-  const AddressSpace space = address_space_at(session.tape(), state);
+  const AddressSpace& space = session.space();
   const std::vector<Arena> list = arenas_at(session.tape(), state, space);
   const Allocator allocator = allocator_of(session.tape().modules());
   if (as_json) {

@@ -161,7 +161,7 @@ private:
   }
 
   void by_mapping() {
-    const AddressSpace space = address_space_at(session_.tape(), session_.heap().state());
+    const AddressSpace& space = session_.space();
     const SpaceRange* range = space.find(address_);
     if (range == nullptr) return nothing(space);
     const std::string name = printable(space.names[range->name]);

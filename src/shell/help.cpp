@@ -1,6 +1,7 @@
 // What the shell knows, from the commands themselves.
 #include <fmt/format.h>
 
+#include "report/filter_fields.h"
 #include "shell/all_commands.h"
 
 namespace heaptape {
@@ -25,12 +26,13 @@ constexpr std::string_view kPositions =
     "  @                 the cursor                   +N -N +2s -50ms   from the cursor\n"
     "and sums of these: @-5, peak+1, $-100, loaded+20ms.\n";
 
-constexpr std::string_view kFilters =
-    "Filters\n"
-    "  size>1M and thread=3 and fn~\"parse\" and not kind=free\n"
-    "Comparisons: = != < <= > >= and ~ !~ for regular expressions; and, or, not, ( ).\n"
-    "Of events and blocks: event, time, thread, kind, address, size, stack, fn, file,\n"
-    "module. Of blocks also age. docs/guide/filters.md lists them all.\n";
+std::string filters() {
+  return "Filters\n"
+         "  size>1M and thread=3 and fn~\"parse\" and not kind=free\n"
+         "Comparisons: = != < <= > >= and ~ !~ for regular expressions; and, or, not, ( ).\n\n"
+         "Of events\n" +
+         filter_fields_text(FilterOf::Events) + "\nOf blocks\n" + filter_fields_text(FilterOf::Blocks);
+}
 
 constexpr std::string_view kAddresses = "Addresses\n"
                                         "  0x55d0c4a2e2a0, 55d0c4a2e2a0, symbol, symbol+16, symbol+0x10\n"
@@ -61,7 +63,7 @@ Result<> help(Session&, Words& words, Printer& out) {
     return Unit{};
   }
   if (*word == "positions" || *word == "position") return out.print(kPositions), Unit{};
-  if (*word == "filters" || *word == "filter") return out.print(kFilters), Unit{};
+  if (*word == "filters" || *word == "filter") return out.print(filters()), Unit{};
   if (*word == "addresses" || *word == "address") return out.print(kAddresses), Unit{};
   const Result<const Command*> found = find_command(*word);
   if (!found) return found.error();

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/number_text.h"
+#include "report/filter_fields.h"
 #include "shell/all_commands.h"
 
 namespace heaptape {
@@ -44,8 +45,10 @@ std::vector<std::string> names_on_tape(Session& session, std::string_view start,
   return {found.begin(), found.end()};
 }
 
-constexpr std::string_view kFilterWords[] = {"event", "time",   "thread", "kind", "address", "size", "fn",
-                                             "file",  "module", "stack",  "age",  "and",     "or",   "not"};
+void add_filter_words(std::vector<std::string>& words) {
+  for (const FilterField& field : filter_fields()) words.emplace_back(field.name);
+  for (const char* word : {"and", "or", "not", "in"}) words.emplace_back(word);
+}
 
 } // namespace
 
@@ -110,7 +113,7 @@ std::vector<std::string> completions(Session& session, std::string_view text) {
     if (in_filter_value)
       words = names_on_tape(session, start, kMost);
     else
-      words.assign(std::begin(kFilterWords), std::end(kFilterWords));
+      add_filter_words(words);
     break;
   }
   keep_beginnings(words, start);

@@ -1,4 +1,4 @@
-#include "shell/map_command.h"
+#include "shell/all_commands.h"
 
 #include <fmt/format.h>
 
@@ -180,7 +180,7 @@ Result<> draw_moment(Session& session, const Options& options, Printer& out) {
   ask.columns = options.draws() ? kPictureColumns : map_columns(session.style.width);
   if (options.draws()) ask.rows = kPictureRows;
   const HeapState& state = session.heap().state();
-  const AddressSpace space = address_space_at(session.tape(), state);
+  const AddressSpace& space = session.space();
   const Result<HeapMap> made = make_heap_map(session.tape(), session.view().index(), state, space, ask);
   if (!made) return made.error();
   const HeapMap& map = made.value();

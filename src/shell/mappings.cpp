@@ -8,14 +8,14 @@
 #include "analysis/arenas.h"
 #include "base/number_text.h"
 #include "report/tree_text.h"
-#include "shell/space_commands.h"
+#include "shell/all_commands.h"
 #include "shell/space_text.h"
 
 namespace heaptape {
 namespace {
 
 struct View {
-  AddressSpace space;
+  const AddressSpace& space;
   std::vector<Cost> live;            // beside space.ranges
   std::vector<std::size_t> chosen{}; // numbers of ranges to show
 };
@@ -156,14 +156,6 @@ void write_json(JsonWriter& json, Session& session, const View& view) {
   json.end_array().end_object();
 }
 
-std::optional<std::uint64_t> hex_address(std::string_view word) {
-  if (word.starts_with("0x")) word.remove_prefix(2);
-  std::uint64_t address = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), address, 16);
-  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
-  return address;
-}
-
 // By kind ("stack", "arena"), or by a part of the name if the word is none of a kind.
 void choose_by_word(View& view, std::string_view word) {
   const auto is_kind = [&](RangeKind kind) {
@@ -183,18 +175,20 @@ Result<> mappings(Session& session, Words& words, Printer& out) {
   const std::optional<std::string> word = words.next();
   if (const Result<> done = words.finish(); !done) return done.error();
   const HeapState& state = session.heap().state();
-  View view{.space = address_space_at(session.tape(), state), .live = {}};
+  View view{.space = session.space(), .live = {}};
   view.live = live_by_range(state, view.space);
   if (!word) {
     for (std::size_t i = 0; i < view.space.ranges.size(); ++i) view.chosen.push_back(i);
   } else {
     choose_by_word(view, *word);
-    if (const auto address = hex_address(*word); address && view.chosen.empty()) {
-      const SpaceRange* range = view.space.find(*address);
-      if (range == nullptr) return Error{ErrorCode::NotFound, "nothing is mapped at " + fmt::format("{:#x}", *address)};
+    const Result<std::uint64_t> found = view.chosen.empty() ? session.address(*word) : Error{ErrorCode::NotFound, ""};
+    if (found) {
+      const std::uint64_t address = found.value();
+      const SpaceRange* range = view.space.find(address);
+      if (range == nullptr) return Error{ErrorCode::NotFound, "nothing is mapped at " + fmt::format("{:#x}", address)};
       view.chosen.push_back(static_cast<std::size_t>(range - view.space.ranges.data()));
       if (!as_json) {
-        print_one(session, view, view.chosen.front(), *address, out);
+        print_one(session, view, view.chosen.front(), address, out);
         return Unit{};
       }
     }

@@ -47,6 +47,14 @@ Result<Moment> Session::position(std::string_view text) const {
   return find_position(text, points);
 }
 
+const AddressSpace& Session::space() {
+  if (!parts_->space || parts_->space_event != parts_->event) {
+    parts_->space = address_space_at(tape(), heap().state());
+    parts_->space_event = parts_->event;
+  }
+  return *parts_->space;
+}
+
 ProgramSymbols& Session::symbols() {
   if (!parts_->symbols) parts_->symbols.emplace(tape(), parts_->symbol_options);
   return *parts_->symbols;

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "analysis/address_space.h"
 #include "analysis/heap_cursor.h"
 #include "base/result.h"
 #include "report/program_symbols.h"
@@ -53,6 +54,8 @@ public:
   Result<std::uint64_t> address(std::string_view text);
   // Names by address and addresses by name, from the program's files.
   ProgramSymbols& symbols();
+  // The address space at the cursor; valid until it moves. Worked out when it is first asked for after a move.
+  const AddressSpace& space();
   // Stacks in words; remembers what it has named.
   StackText& stacks() { return parts_->stacks; }
 
@@ -73,6 +76,8 @@ private:
     TapeView view;
     StackText stacks;
     std::optional<ProgramSymbols> symbols{};
+    std::optional<AddressSpace> space{};
+    std::uint64_t space_event = 0; // that it is of
     SymbolOptions symbol_options{};
     std::optional<HeapCursor> cursor{};
     std::uint64_t event = 0, time_us = 0;

@@ -1,4 +1,4 @@
-#include "shell/space_commands.h"
+#include "shell/all_commands.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "shell/sql_command.h"
+#include "shell/all_commands.h"
 
 #include "sql/result_text.h"
 
