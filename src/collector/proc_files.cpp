@@ -74,13 +74,16 @@ std::optional<ProcStat> parse_proc_stat(const std::string& text) {
   std::string_view rest = std::string_view(text).substr(name_end + 1);
   ProcStat stat;
   // Fields are numbered from 1 in proc(5); the name is the second.
-  for (int field = 3; field <= 28; ++field) {
+  const std::size_t state = rest.find_first_not_of(' ');
+  if (state != rest.npos) stat.state = rest[state];
+  for (int field = 3; field <= 52; ++field) {
     const std::uint64_t number = next_number(rest);
     if (field == 4) stat.parent = static_cast<std::uint32_t>(number);
     if (field == 20) stat.threads = static_cast<std::uint32_t>(number);
     if (field == 22) stat.start_time = number;
     if (field == 26) stat.start_code = number;
     if (field == 28) stat.start_stack = number;
+    if (field == 52) stat.wait_status = static_cast<int>(number);
   }
   return stat;
 }

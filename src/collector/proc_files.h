@@ -24,6 +24,8 @@ struct ProcStat {
   std::uint64_t start_time = 0;  // of the process, in clock ticks since boot
   std::uint64_t start_code = 0;  // of the image: exec changes it
   std::uint64_t start_stack = 0; // likewise
+  char state = 0;                // 'Z': it has ended and nobody has asked how
+  int wait_status = 0;           // of a process that has ended, to whom the kernel tells it
 };
 // The program's name in the text may hold anything, also spaces and parentheses.
 std::optional<ProcStat> parse_proc_stat(const std::string& text);

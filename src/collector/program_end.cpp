@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -10,6 +11,8 @@
 #include <cerrno>
 #include <chrono>
 #include <utility>
+
+#include "collector/proc_files.h"
 
 namespace heaptape {
 
@@ -50,8 +53,45 @@ void ProgramEnd::run() {
     if (::poll(fds, 3, -1) < 0) continue;
     if (fds[0].revents != 0) return;
     if (fds[1].revents != 0) hear_launcher();
-    if (fds[2].revents != 0) gone_.store(true, std::memory_order_release);
+    if (fds[2].revents != 0) {
+      if (!launcher_.load(std::memory_order_acquire)) ask_kernel();
+      gone_.store(true, std::memory_order_release);
+    }
     wake_();
+  }
+}
+
+namespace {
+
+// What <linux/pidfd.h> of Linux 6.15 has for PIDFD_GET_INFO; older headers lack some of it.
+struct PidfdInfo {
+  std::uint64_t mask;
+  std::uint64_t cgroup;
+  std::uint32_t ids[11];
+  std::int32_t wait_status;
+};
+static_assert(sizeof(PidfdInfo) == 64);
+constexpr std::uint64_t kInfoExit = 1 << 3;
+constexpr unsigned long kGetInfo = _IOWR(0xFF, 11, PidfdInfo);
+
+std::optional<int> kernels_word(pid_t program, int pidfd) {
+  // Nobody has asked yet: the process is still to be seen. Otherwise its pidfd knows, on newer kernels. In between is neither, for a moment.
+  for (int tries = 0; tries < 20; ++tries) {
+    const auto stat = parse_proc_stat(read_small_file("/proc/" + std::to_string(program) + "/stat"));
+    if (stat && stat->state == 'Z') return stat->wait_status;
+    PidfdInfo info{};
+    info.mask = kInfoExit;
+    if (::ioctl(pidfd, kGetInfo, &info) == 0 && (info.mask & kInfoExit) != 0) return info.wait_status;
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+void ProgramEnd::ask_kernel() {
+  if (const auto status = kernels_word(program_.load(std::memory_order_acquire), pidfd_.get())) {
+    status_.store(*status & 0xffff, std::memory_order_release);
   }
 }
 
@@ -82,7 +122,8 @@ std::optional<int> ProgramEnd::wait_status() const {
 }
 
 void ProgramEnd::await_status(std::uint64_t most_ms) const {
-  for (std::uint64_t waited = 0; waited < most_ms * 10 && has_launcher() && !wait_status(); ++waited) {
+  const auto may_come = [this] { return has_launcher() || (pidfd_ && !gone_.load(std::memory_order_acquire)); };
+  for (std::uint64_t waited = 0; waited < most_ms * 10 && may_come() && !wait_status(); ++waited) {
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
 }

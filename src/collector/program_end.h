@@ -34,10 +34,10 @@ public:
 
   // The program, all threads of it, is gone.
   bool gone() const;
-  // What the launcher said, if it did.
+  // What the launcher said, or the kernel, as far as it tells whoever is no parent.
   std::optional<int> wait_status() const;
   bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
-  // Waits a little for the launcher's word.
+  // Waits a little for the launcher's word, or the kernel's.
   void await_status(std::uint64_t most_ms) const;
   // There is a launcher that may still say how the program ended.
   bool has_launcher() const { return launcher_.load(std::memory_order_acquire); }
@@ -45,6 +45,7 @@ public:
 private:
   void run();
   void hear_launcher();
+  void ask_kernel();
 
   UniqueFd link_;
   std::function<void()> wake_;

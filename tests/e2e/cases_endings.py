@@ -30,6 +30,15 @@ def deaths_by_signals_are_passed_on_as_128_plus_n(test):
         equal(tape.kinds(50)["malloc"], 10, "blocks")
 
 
+@case
+def the_form_without_a_launcher_knows_the_ending_too(test):
+    for how, number, ending in (("status", 3, {"how": "exited", "status": 3}), ("signal", 11, {"how": "killed", "signal": 11})):
+        outcome = test.record([program("ends"), how, number], form="direct")
+        outcome.tape.verify()
+        known = outcome.tape.facts()["ending"]
+        equal({name: known.get(name) for name in ending}, ending, f"ending after {how} {number}")
+
+
 def start_steady(test, **more):
     """A recording of a program that goes on until the file stop exists; returns when it says it is ready."""
     process = test.start_record([program("steady"), "stop", 10**9, 50], **more)
