@@ -39,9 +39,10 @@ std::string help_of(const Command& command) {
   return text;
 }
 
-bool is_file(const std::string& path) {
+// What is no file is the command's, unless it is called like a tape.
+bool may_be_tape(const std::string& word) {
   struct stat facts {};
-  return ::stat(path.c_str(), &facts) == 0 && !S_ISDIR(facts.st_mode);
+  return word.ends_with(".tape") || (::stat(word.c_str(), &facts) == 0 && !S_ISDIR(facts.st_mode));
 }
 
 } // namespace
@@ -57,9 +58,7 @@ int ask(std::string_view name, Arguments arguments) {
   }
   Result<SessionWishes> wishes = take_session_options(words);
   if (!wishes) return fail(wishes.error());
-  // What is no file is the command's, unless it is called like a tape.
-  if (const auto first = words.peek(); first && (is_file(*first) || first->ends_with(".tape")))
-    wishes.value().tape = *words.next();
+  wishes.value().tape = words.take_first(command.value()->with_values, may_be_tape).value_or("");
   Result<Session> session = open_session(wishes.value());
   if (!session) return fail(session.error());
   const Result<> done = command.value()->run(session.value(), words, out);

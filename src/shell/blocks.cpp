@@ -119,6 +119,7 @@ const Command kBlocksCommand{.name = "blocks",
                              .group = CommandGroup::Memory,
                              .takes = Takes::Filter,
                              .run = blocks,
-                             .alias = "b"};
+                             .alias = "b",
+    .with_values = "--by -n"};
 
 } // namespace heaptape

@@ -28,7 +28,8 @@ struct Command {
   Takes takes = Takes::Nothing;
   // Prints the answer; an Error is one sentence for the user. Long searches ask session.should_stop() now and then.
   Result<> (*run)(Session& session, Words& words, Printer& out) = nullptr;
-  std::string_view alias = {}; // a second name, or none
+  std::string_view alias = {};       // a second name, or none
+  std::string_view with_values = {}; // its options that take a value: "--png --by"
 };
 
 // In the order of the help.

@@ -249,6 +249,7 @@ says so.
                           .example = "map --at peak --by stack",
                           .group = CommandGroup::Memory,
                           .takes = Takes::Address,
-                          .run = run};
+                          .run = run,
+                          .with_values = "--png --svg --from --to --by --color-by --zoom --over"};
 
 } // namespace heaptape

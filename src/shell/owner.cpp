@@ -186,6 +186,7 @@ const Command kHistoryCommand{.name = "history",
                               .group = CommandGroup::Memory,
                               .takes = Takes::Address,
                               .run = history,
-                              .alias = "h"};
+                              .alias = "h",
+    .with_values = "--last"};
 
 } // namespace heaptape

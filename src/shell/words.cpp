@@ -105,6 +105,27 @@ std::optional<std::string> Words::next() {
   return text;
 }
 
+std::optional<std::string> Words::take_first(std::string_view with_values, bool (*wanted)(const std::string&)) {
+  const auto takes_value = [&](const std::string& option) {
+    for (std::size_t at = with_values.find(option); at != with_values.npos; at = with_values.find(option, at + 1)) {
+      const std::size_t end = at + option.size();
+      if ((at == 0 || with_values[at - 1] == ' ') && (end == with_values.size() || with_values[end] == ' ')) return true;
+    }
+    return false;
+  };
+  for (std::size_t i = 0; i < words_.size(); ++i) {
+    if (is_option(words_[i])) {
+      if (takes_value(words_[i].text)) ++i;
+      continue;
+    }
+    if (!wanted(words_[i].text)) return std::nullopt;
+    std::string text = words_[i].text;
+    words_.erase(words_.begin() + static_cast<std::ptrdiff_t>(i));
+    return text;
+  }
+  return std::nullopt;
+}
+
 std::string Words::rest() {
   std::string all;
   const auto take = [&](std::vector<Word>& from, bool options_too) {

@@ -36,6 +36,8 @@ public:
   std::optional<std::string> next();
   // The same without taking it.
   std::optional<std::string> peek() const;
+  // Takes the first plain word that is no value of one of the options named in `with_values` ("--png --by"), if `wanted` says yes to it.
+  std::optional<std::string> take_first(std::string_view with_values, bool (*wanted)(const std::string&));
   // Takes all plain words, as typed and with spaces between them: for filters.
   std::string rest();
 

@@ -42,6 +42,14 @@ TEST(Words, WhatNobodyTookIsRefusedByName) {
   EXPECT_EQ(words_of("--png").option("--png").error().sentence, "--png needs a value");
 }
 
+TEST(Words, AValueOfAnOptionIsNotTheFirstWord) {
+  const auto any = [](const std::string&) { return true; };
+  EXPECT_EQ(words_of("--png old.png app.tape").take_first("--by --png", any), "app.tape");
+  EXPECT_EQ(words_of("--json app.tape 0x1").take_first("--by --png", any), "app.tape");
+  EXPECT_EQ(words_of("--png=old.png app.tape").take_first("--png", any), "app.tape");
+  EXPECT_EQ(words_of("0x1 app.tape").take_first("", [](const std::string& word) { return word.ends_with(".tape"); }), std::nullopt);
+}
+
 TEST(Words, BehindTwoDashesEverythingIsPlain) {
   Words words = words_of("a -- --json b");
   EXPECT_FALSE(words.flag("--json"));
