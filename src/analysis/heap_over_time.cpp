@@ -87,7 +87,7 @@ void OverTimeBuilder::change(const Block& block, std::uint64_t sign) {
     add(last, sign * (in_last - cell));
     add(last + 1, sign * (0 - in_last));
   }
-  while (rows_.size() > size_.most_rows && shift_ < 48) join_rows();
+  while (rows_.size() > size_.most_rows && shift_ < 60) join_rows();
 }
 
 // With v the values and f[k] = v[k] - v[k-1]: a joined cell holds v[2k] + v[2k+1], which is f[2k-1] + 2 f[2k] + f[2k+1] more than the

@@ -11,7 +11,8 @@
 namespace heaptape {
 namespace {
 
-constexpr std::uint64_t kLeastCell = 16; // what malloc aligns to
+constexpr std::uint64_t kLeastCell = 16;                       // what malloc aligns to
+constexpr std::uint64_t kLargestCell = std::uint64_t{1} << 54; // on a damaged tape blocks may have any size
 constexpr std::uint64_t kPage = 4096;
 
 std::string label_of(const HeapRange& range, const AddressSpace& space) {
@@ -43,7 +44,7 @@ std::string arena_label(const TapeReader& tape, std::span<const Block> blocks, c
 
 std::uint64_t rows_of(std::uint64_t bytes, std::uint64_t cell_bytes, std::size_t columns) {
   const std::uint64_t row = cell_bytes * columns;
-  return (bytes + row - 1) / row;
+  return bytes / row + (bytes % row != 0);
 }
 
 // The smallest cells with which the ranges take so many rows.
@@ -54,14 +55,14 @@ std::uint64_t common_cell(const std::vector<MapPart>& parts, std::size_t columns
     for (const MapPart& part : parts) sum += rows_of(part.end - part.begin, cell, columns);
     return sum;
   };
-  while (cell < std::uint64_t{1} << 40 && taken() > std::max(rows, parts.size())) cell *= 2;
+  while (cell < kLargestCell && taken() > std::max(rows, parts.size())) cell *= 2;
   return cell;
 }
 
 void cut(MapPart& part, std::uint64_t cell_bytes) {
   part.grid.cell_bytes = cell_bytes;
   part.grid.begin = part.begin & ~(cell_bytes - 1);
-  part.grid.cells = static_cast<std::size_t>((part.end - part.grid.begin + cell_bytes - 1) / cell_bytes);
+  part.grid.cells = static_cast<std::size_t>(rows_of(part.end - part.grid.begin, cell_bytes, 1));
 }
 
 // Those with most live bytes stay, by address.

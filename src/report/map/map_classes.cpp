@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <unordered_set>
 
 #include "base/number_text.h"
 #include "report/text_style.h"
@@ -144,20 +145,25 @@ void MapClasses::add_stacks(const HeapMap& map, StackNames& names) {
   const auto amount = [&](const Cost& cost) {
     return padded_right(percent_text(cost.bytes, map.live.bytes), 7) + "  " + padded_right(bytes_text(cost.bytes), 9);
   };
+  std::unordered_set<StackId> seen;
+  for (const MapPart& part : map.parts)
+    for (const Cell& cell : part.cells)
+      if (cell.live_bytes != 0) seen.insert(cell.stack);
   Plumbing plumbing(names);
-  const std::size_t count = std::min(map.stacks.size(), kTones.size());
-  for (std::size_t i = 0; i < count; ++i) {
-    const StackCost& row = map.stacks[i];
-    classes_.push_back({static_cast<char>('a' + i), charged_functions(names, plumbing, row.stack, 4), amount(row.cost),
-                        kTones[i].color, kTones[i].terminal});
+  Cost others = map.live;
+  for (const StackCost& row : map.stacks) {
+    // A letter that stands nowhere needs no meaning.
+    const std::size_t number = classes_.size();
+    if (number == kTones.size() || !seen.contains(row.stack)) continue;
+    classes_.push_back({static_cast<char>('a' + number), charged_functions(names, plumbing, row.stack, 4),
+                        amount(row.cost), kTones[number].color, kTones[number].terminal});
     if (row.stack.value >= by_stack_.size()) by_stack_.resize(row.stack.value + std::size_t{1}, kTones.size());
-    by_stack_[row.stack.value] = i;
-    place_.push_back(i);
+    by_stack_[row.stack.value] = number;
+    place_.push_back(number);
+    others -= row.cost;
   }
-  // Whatever else there is.
   place_.resize(kTones.size() + 1, classes_.size());
-  classes_.push_back(
-      {'*', "other stacks", amount(map.other_stacks), kOthersColor, kOthersTerminal, map.other_stacks.blocks != 0});
+  classes_.push_back({'*', "other stacks", amount(others), kOthersColor, kOthersTerminal, others.blocks != 0});
 }
 
 Rgb density_color(double density) {

@@ -187,6 +187,14 @@ TEST_F(MapText, OnlyTheLargestOfManyRangesAreDrawn) {
   EXPECT_EQ(made.value().left_out, (Cost{36, 8}));
 }
 
+TEST_F(MapText, BlocksOfImpossibleSizesAndPlacesAreDrawnSomehow) {
+  space.ranges.clear();
+  story.make(0x1000, std::uint64_t{1} << 62).make(~std::uint64_t{0} - 10, 5).make(~std::uint64_t{0}, 0);
+  const std::string picture = text({.columns = 64, .rows = 30});
+  EXPECT_NE(picture.find("blocks outside every known mapping"), std::string::npos);
+  EXPECT_LT(picture.size(), 20'000u);
+}
+
 TEST_F(MapText, JsonHoldsRangesAndCells) {
   space.ranges = {range(kHeap, kHeap + 0x100, RangeKind::MainHeap)};
   story.by(1, 3).make(kHeap, 40);

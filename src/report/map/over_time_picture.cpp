@@ -153,7 +153,7 @@ private:
   static std::uint64_t round_step(std::uint64_t span, std::uint64_t most) {
     std::uint64_t power = 1;
     while (true) {
-      for (const std::uint64_t times : {1, 2, 5})
+      for (const std::uint64_t times : {1u, 2u, 5u})
         if (span / (power * times) <= most) return power * times;
       power *= 10;
     }
