@@ -120,6 +120,6 @@ const Command kBlocksCommand{.name = "blocks",
                              .takes = Takes::Filter,
                              .run = blocks,
                              .alias = "b",
-    .with_values = "--by -n"};
+                             .with_values = "--by -n"};
 
 } // namespace heaptape

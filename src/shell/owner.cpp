@@ -187,6 +187,6 @@ const Command kHistoryCommand{.name = "history",
                               .takes = Takes::Address,
                               .run = history,
                               .alias = "h",
-    .with_values = "--last"};
+                              .with_values = "--last"};
 
 } // namespace heaptape

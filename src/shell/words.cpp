@@ -109,7 +109,8 @@ std::optional<std::string> Words::take_first(std::string_view with_values, bool 
   const auto takes_value = [&](const std::string& option) {
     for (std::size_t at = with_values.find(option); at != with_values.npos; at = with_values.find(option, at + 1)) {
       const std::size_t end = at + option.size();
-      if ((at == 0 || with_values[at - 1] == ' ') && (end == with_values.size() || with_values[end] == ' ')) return true;
+      if ((at == 0 || with_values[at - 1] == ' ') && (end == with_values.size() || with_values[end] == ' '))
+        return true;
     }
     return false;
   };

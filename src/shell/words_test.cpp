@@ -47,7 +47,8 @@ TEST(Words, AValueOfAnOptionIsNotTheFirstWord) {
   EXPECT_EQ(words_of("--png old.png app.tape").take_first("--by --png", any), "app.tape");
   EXPECT_EQ(words_of("--json app.tape 0x1").take_first("--by --png", any), "app.tape");
   EXPECT_EQ(words_of("--png=old.png app.tape").take_first("--png", any), "app.tape");
-  EXPECT_EQ(words_of("0x1 app.tape").take_first("", [](const std::string& word) { return word.ends_with(".tape"); }), std::nullopt);
+  EXPECT_EQ(words_of("0x1 app.tape").take_first("", [](const std::string& word) { return word.ends_with(".tape"); }),
+            std::nullopt);
 }
 
 TEST(Words, BehindTwoDashesEverythingIsPlain) {
