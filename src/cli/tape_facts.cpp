@@ -88,7 +88,8 @@ std::string ending_text(const Summary& summary, bool finished) {
     if (name != nullptr) return fmt::format("killed by SIG{}{}", name, note);
     return fmt::format("killed by signal {}{}", summary.ending_detail, note);
   }
-  case Ending::Replaced: return "became another program by exec, which is not on this tape" + note;
+  case Ending::Replaced:
+    return "became another program by exec, which is not on this tape (--follow records it too)" + note;
   case Ending::CollectorStopped: return "not seen, for the recording stopped before" + note;
   case Ending::Unknown: break;
   }

@@ -27,8 +27,8 @@ public:
     if (const OddAddress odd = odd_address(address_); odd.kind != AddressKind::Nothing) {
       answer_.kind = odd.kind;
       answer_.verdict = odd.sentence;
-      // Patterns below 2^47 could be addresses all the same.
-      if (!session_.heap().find_around(address_)) return answer_;
+      // Some patterns and texts are addresses all the same, if something is mapped there.
+      if (odd.kind == AddressKind::Null || session_.space().find(address_) == nullptr) return answer_;
       answer_ = {};
     }
     past_ = history_of(session_.tape(), {.range = {address_ > kReach ? address_ - kReach : 0, address_ + kReach},
@@ -274,7 +274,7 @@ private:
 Result<> explain(Session& session, Words& words, Printer& out) {
   const bool json = words.flag("--json");
   const auto word = words.next();
-  if (!word) return Error{ErrorCode::Usage, "explain needs an address, such as 0x55d0c4a2e2a0"};
+  if (!word) return Error{ErrorCode::Usage, "explain needs an address or a symbol: explain 0x55d0c4a2e2a0"};
   if (const Result<> done = words.finish(); !done) return done.error();
   const Result<std::uint64_t> address = session.address(*word);
   if (!address) return address.error();

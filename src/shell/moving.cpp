@@ -128,9 +128,40 @@ Result<> find(Session& session, Words& words, Printer& out) {
               "no event matches", out);
 }
 
+// The mark that a word such as "next" means, seen from the cursor.
+Result<const Mark*> mark_named(const Session& session, const std::string& word) {
+  const std::vector<Mark>& all = session.view().marks();
+  const auto reached = [&](const Mark& mark) { return mark.event <= session.last_event(); };
+  const Mark* found = nullptr;
+  for (const Mark& mark : all) {
+    if (!reached(mark)) continue;
+    const auto at = std::pair(mark.event, mark.time_us), here = std::pair(session.event(), session.time_us());
+    if (word == "first" && found == nullptr) found = &mark;
+    if (word == "next" && found == nullptr && at > here) found = &mark;
+    if (word == "last" || (word == "prev" && at < here)) found = &mark;
+  }
+  if (word != "first" && word != "next" && word != "last" && word != "prev") {
+    return Error{ErrorCode::Usage, "marks takes next, prev, first or last, not '" + printable(word) +
+                                       "'; 'goto NAME' goes to one by its name"};
+  }
+  if (found == nullptr)
+    return Error{ErrorCode::NotFound,
+                 all.empty() ? "the program set no marks"
+                             : "there is no mark " + std::string(word == "next" ? "after" : "before") + " this moment"};
+  return found;
+}
+
 Result<> marks(Session& session, Words& words, Printer& out) {
   const bool json = words.flag("--json");
+  const auto word = words.next();
   if (const Result<> done = words.finish(); !done) return done.error();
+  if (word) {
+    const Result<const Mark*> mark = mark_named(session, *word);
+    if (!mark) return mark.error();
+    session.move_to({mark.value()->event, mark.value()->time_us});
+    out.print("mark '" + printable(mark.value()->name) + "'\n");
+    return say_where(session, out);
+  }
   if (json) {
     JsonWriter writer;
     writer.begin_array();
@@ -205,11 +236,13 @@ const Command kFindCommand{.name = "find",
                            .run = find,
                            .alias = "/"};
 const Command kMarksCommand{.name = "marks",
-                            .arguments = "",
+                            .arguments = "[next|prev|first|last]",
                             .summary = "the moments that the program named itself",
-                            .help = "Each with its event, time and thread; '>' is the one at the cursor.\n"
-                                    "--json   as JSON\n",
-                            .example = "marks",
+                            .help =
+                                "Each with its event, time and thread; '>' is the one at the cursor. With a word the\n"
+                                "cursor goes to the next mark, the one before, the first or the last.\n"
+                                "--json   as JSON\n",
+                            .example = "marks next",
                             .group = CommandGroup::Moving,
                             .run = marks};
 const Command kPeakCommand{.name = "peak",

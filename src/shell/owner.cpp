@@ -14,7 +14,7 @@ Result<std::uint64_t> address_in(Session& session, Words& words, const Command& 
   const auto word = words.next();
   if (!word)
     return Error{ErrorCode::Usage,
-                 std::string(command.name) + " needs an address, such as " + std::string(command.example)};
+                 std::string(command.name) + " needs an address or a symbol: " + std::string(command.example)};
   return session.address(*word);
 }
 

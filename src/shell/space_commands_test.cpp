@@ -82,7 +82,7 @@ TEST_F(SpaceCommands, AnAddressGivesItsMappingInFullAndAWordThoseThatHaveIt) {
   const std::string stacks = run(kMappingsCommand, {"stack"});
   EXPECT_NE(stacks.find("2 mappings"), std::string::npos) << stacks;
   EXPECT_NE(run(kMappingsCommand, {"libtable"}).find("1 mapping:"), std::string::npos);
-  EXPECT_EQ(run(kMappingsCommand, {"1000"}), "error: nothing is mapped at 0x1000");
+  EXPECT_EQ(run(kMappingsCommand, {"0x1000"}), "error: nothing is mapped at 0x1000");
   EXPECT_NE(run(kMappingsCommand, {"nosuch"}).find("error: no mapping has 'nosuch'"), std::string::npos);
 }
 

@@ -97,6 +97,14 @@ def owner_follows_the_cursor(test):
 
 
 @case
+def the_cursor_goes_from_mark_to_mark(test):
+    tape, _ = story(test)
+    text = demand("shell", "--at", "^", "-c", "marks next", "-c", "marks next", "-c", "marks prev", "-c", "marks last", "-c", "marks first", tape)
+    equal(re.findall("mark '(.*)'", text), ["sessions open", "reaped", "sessions open", "reaped", "sessions open"], "marks on the way")
+    check(heaptape("shell", "-c", "marks next", tape).returncode != 0, "there is none after the end")
+
+
+@case
 def addresses_may_be_symbols(test):
     tape, facts = story(test)
     text = demand("explain", tape, "g_table+12")
