@@ -72,14 +72,16 @@ public:
   }
 
   History finish() {
-    for (const auto& [address, life] : open_) keep(life);
-    std::sort(history_.lives.begin(), history_.lives.end(),
-              [](const Tenant& a, const Tenant& b) { return a.event < b.event; });
+    const auto older = [](const Tenant& a, const Tenant& b) { return a.event < b.event; };
+    std::sort(history_.lives.begin(), history_.lives.end(), older);
     if (history_.lives.size() > most_) {
       const std::size_t extra = history_.lives.size() - most_;
       history_.lives.erase(history_.lives.begin(), history_.lives.begin() + static_cast<std::ptrdiff_t>(extra));
       history_.earlier += extra;
     }
+    // Those that are live come on top, however old: they are the answer to most questions.
+    for (const auto& [address, life] : open_) history_.lives.push_back(life);
+    std::sort(history_.lives.begin(), history_.lives.end(), older);
     return std::move(history_);
   }
 
@@ -120,7 +122,12 @@ private:
 
   void end(std::uint64_t address, LifeEnd how, const Event& event, std::uint64_t to) {
     const auto found = open_.find(address);
-    if (found == open_.end()) return;
+    if (found == open_.end()) {
+      const bool bad = how == LifeEnd::Released || how == LifeEnd::Reallocated;
+      if (bad && address != 0 && range_.meets(address, 1) && history_.bad_releases.size() < kMostBad)
+        history_.bad_releases.push_back(event);
+      return;
+    }
     Tenant& life = found->second;
     life.ended = how;
     life.end_kind = event.kind;
@@ -135,13 +142,15 @@ private:
   void keep(const Tenant& life) {
     history_.lives.push_back(life);
     // Lives come in the order in which they end; a block that lived long comes late and may be older than those dropped here.
-    if (history_.lives.size() < 2 * most_ + 1024) return;
+    if (history_.lives.size() / 2 < most_ + 512) return;
     const auto middle = history_.lives.end() - static_cast<std::ptrdiff_t>(most_);
     std::nth_element(history_.lives.begin(), middle, history_.lives.end(),
                      [](const Tenant& a, const Tenant& b) { return a.event < b.event; });
     history_.earlier += static_cast<std::uint64_t>(middle - history_.lives.begin());
     history_.lives.erase(history_.lives.begin(), middle);
   }
+
+  static constexpr std::size_t kMostBad = 100;
 
   MemoryRange range_;
   std::size_t most_;
@@ -173,6 +182,7 @@ History history_of(const TapeReader& tape, const HistoryQuery& query) {
     if (!pass.stopped && picker.missed()) continue;
     History history = lives.finish();
     history.stopped = pass.stopped;
+    history.damage = pass.damage;
     return history;
   }
 }

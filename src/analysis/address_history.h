@@ -63,14 +63,16 @@ struct MappingLife {
 struct HistoryQuery {
   MemoryRange range;
   std::uint64_t until = ~std::uint64_t{0}; // the last event that counts
-  std::size_t most = 1000;                 // lives to keep: the latest ones
+  std::size_t most = 1000;                 // ended lives to keep: the latest. Live blocks come on top
   std::function<bool()> should_stop{};     // asked now and then
 };
 struct History {
   std::vector<Tenant> lives{}; // in the order in which they began
   std::uint64_t earlier = 0;   // that began before these and are not kept
   std::vector<MappingLife> mappings{};
-  bool stopped = false; // should_stop() said so: lives are missing at the end
+  std::vector<Event> bad_releases{}; // of addresses in the range where no block of the tape began; the first hundred
+  std::vector<Damage> damage{};      // blocks of events that could not be read: lives may be missing
+  bool stopped = false;              // should_stop() said so: lives are missing at the end
 };
 // Reads all events up to query.until.
 History history_of(const TapeReader& tape, const HistoryQuery& query);

@@ -52,6 +52,16 @@ TEST(AddressHistory, ShowsBothSidesOfARealloc) {
   EXPECT_EQ(to.lives[0].ended, LifeEnd::Released); // realloc(p, 0)
 }
 
+TEST(AddressHistory, TellsReleasesOfWhatIsNoBlock) {
+  const auto events = Story().make(0x1000, 64).end(0x1000).end(0x1000).make(0x1000, 64).end(0x1010).events();
+  const History twice = history_in(events, {.range = {0x1000, 0x1001}});
+  ASSERT_EQ(twice.bad_releases.size(), 1u);
+  EXPECT_EQ(twice.bad_releases[0].number, 3u);
+  const History inside = history_in(events, {.range = {0x1008, 0x1018}});
+  ASSERT_EQ(inside.bad_releases.size(), 1u);
+  EXPECT_EQ(inside.bad_releases[0].number, 5u);
+}
+
 TEST(AddressHistory, FindsTheReleaseOfABlockThatBeginsFarInFront) {
   const History history =
       history_in(Story().make(0x10'0000, 0x100'0000).end(0x10'0000).events(), {.range = {0x90'0000, 0x90'0001}});

@@ -11,6 +11,13 @@
 #include <utility>
 
 namespace heaptape {
+
+bool same_file(const std::string& one, const std::string& other) {
+  struct stat a {
+  }, b{};
+  return ::stat(one.c_str(), &a) == 0 && ::stat(other.c_str(), &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 namespace {
 
 Error error_of(const char* doing, const std::string& path) {

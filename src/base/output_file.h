@@ -16,6 +16,9 @@ struct MakeFile {
 
 // A file is whole or not there: it is written under another name and gets its own at keep(). Without keep() nothing is left. One
 // that exists is not touched unless overwriting was asked for, and then only at keep(). One thread at a time.
+// Whether both names mean one file that exists.
+bool same_file(const std::string& one, const std::string& other);
+
 class OutputFile {
 public:
   static Result<OutputFile> create(const MakeFile& options);

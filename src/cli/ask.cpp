@@ -5,6 +5,7 @@
 #include "cli/console.h"
 #include "cli/exit_codes.h"
 #include "cli/tape_session.h"
+#include "report/damage_text.h"
 #include "shell/command.h"
 
 namespace heaptape::cli {
@@ -63,6 +64,8 @@ int ask(std::string_view name, Arguments arguments) {
   if (!session) return fail(session.error());
   const Result<> done = command.value()->run(session.value(), words, out);
   const bool written = out.finish();
+  for (const std::string& sentence : damage_sentences(session.value().take_damage()))
+    say(wishes.value().tape + " is damaged: " + sentence);
   if (!done) return fail(done.error());
   return written ? kOk : kTrouble;
 }

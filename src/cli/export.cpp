@@ -194,6 +194,8 @@ std::optional<std::string> misplaced_option(const CLI::App& app, const std::stri
 }
 
 int export_from(const TapeView& view, const Format& format, const ExportOptions& options) {
+  if (!options.output.empty() && same_file(options.output, view.path()))
+    return fail({ErrorCode::Usage, "'" + options.output + "' is the tape itself; give -o another name"});
   const ExportInput input{view.tape(), view.index(), view.names(), view.marks()};
   if (format.write == nullptr) return write_gprof2dot(view, input, options);
   return write_file({options.output, options.force}, packing_of(options), format.binary,

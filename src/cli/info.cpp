@@ -80,7 +80,7 @@ private:
     line("still live", "{} in {}", exact_bytes_text(summary.live_bytes), count_of(summary.live_blocks, "block"));
     if (facts_.peak_rss_bytes != 0) line("resident", "{} at most", bytes_text(facts_.peak_rss_bytes));
     if (summary.unknown_releases != 0) {
-      line("unknown", "{} of blocks that were not allocated on this tape",
+      line("unknown", "{} of what was no live block of this tape; 'heaptape verify' tells double frees",
            count_of(summary.unknown_releases, "release"));
     }
     if (summary.reordered != 0) {

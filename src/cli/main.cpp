@@ -1,4 +1,7 @@
 // heaptape: finds the command and runs it.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <array>
 #include <string_view>
 
@@ -52,6 +55,9 @@ constexpr std::string_view kHelp =
   heaptape export --format F [TAPE]   a tape for other tools: pprof, folded, massif, heaptrack, html, ...
   heaptape import heaptrack FILE      a tape from a data file of heaptrack
 
+Also: owner, blocks, events, event, stack, where, live, stats, threads, marks, symbol, symbolat, text, arenas, mappings; these are commands
+of the shell that work alone ('heaptape owner --help').
+
 Without TAPE, the newest *.tape in the current directory is meant.
 'heaptape COMMAND --help' says more about a command, 'heaptape --version' which heaptape this is.
 )";
@@ -62,6 +68,15 @@ int print(std::string_view text) {
   return output.finish() ? kOk : kTrouble;
 }
 
+// A file must not be opened as standard input or output by accident. What is recorded gets what the user gave.
+void fill_standard_descriptors() {
+  for (int fd = ::open("/dev/null", O_RDWR); fd >= 0; fd = ::open("/dev/null", O_RDWR)) {
+    if (fd <= STDERR_FILENO) continue;
+    ::close(fd);
+    return;
+  }
+}
+
 int run(Arguments arguments) {
   if (arguments.empty()) {
     say("which command? 'heaptape --help' lists them");
@@ -69,6 +84,7 @@ int run(Arguments arguments) {
   }
   const std::string_view name = arguments.front();
   Arguments rest = arguments.subspan(1);
+  if (name != "record" && name != "collect") fill_standard_descriptors();
   if (name == "--version" || name == "version") return print("heaptape " HEAPTAPE_VERSION "\n");
   if (name == "--help" || name == "-h" || (name == "help" && rest.empty())) return print(kHelp);
 

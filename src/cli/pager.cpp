@@ -53,8 +53,10 @@ bool PagedOutput::write(std::string_view text) {
     const ssize_t written = ::write(fd, text.data(), text.size());
     if (written > 0)
       text.remove_prefix(static_cast<std::size_t>(written));
-    else if (errno != EINTR)
+    else if (errno != EINTR) {
       closed_ = true; // the pager was left, or the pipe is closed
+      if (pipe_ < 0 && errno != EPIPE) error_ = errno;
+    }
   }
   return !closed_;
 }

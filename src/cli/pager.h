@@ -19,6 +19,9 @@ public:
   ~PagedOutput() override { finish(); }
 
   bool print(std::string_view text) override;
+  // Something could not be written, and not because nobody reads any more.
+  bool failed() const { return error_ != 0; }
+  int error() const { return error_; }
   // Shows what was kept back and waits for the pager to be left.
   void finish();
 
@@ -32,6 +35,7 @@ private:
   pid_t pager_ = 0;
   int pipe_ = -1;
   bool closed_ = false;
+  int error_ = 0; // errno
 };
 
 // Of the terminal that standard output is; 0: it is none, or answers are not to be paged.

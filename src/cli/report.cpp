@@ -236,23 +236,24 @@ private:
   }
 
   void add_marks() {
-    Moment first, before;
+    std::optional<Moment> first;
+    Moment before{0, 0, "the start"};
     const auto is_snapshot = [](const Mark& mark) { return mark.kind == MarkKind::Snapshot; };
     const bool has_snapshots = std::any_of(view_.marks().begin(), view_.marks().end(), is_snapshot);
     for (const Mark& mark : view_.marks()) {
       if (has_snapshots && !is_snapshot(mark)) continue; // plain marks serve only where there are no snapshots
-      const Moment now{mark.event, mark.time_us, mark.name};
-      const std::string name = printable(mark.name);
-      if (first.label.empty()) first = now;
+      const Moment now{mark.event, mark.time_us, "'" + printable(mark.name) + "'"};
+      const std::string name = moment_text(now);
       if (wishes_.snapshots) add("snapshot", "Live at " + name, live_costs(view_, now, sizes_, &where_));
       if (wishes_.deltas) {
-        add("delta", "New at " + name + " since " + (before.label.empty() ? "the start" : printable(before.label)),
+        add("delta", "New at " + name + " since " + before.label,
             window_costs(view_, before, now, WindowPart::StillLive, sizes_, &where_));
       }
-      if (wishes_.cumulative && now.label != first.label) {
-        add("cumulative", "New at " + name + " since " + printable(first.label),
-            window_costs(view_, first, now, WindowPart::StillLive, sizes_, &where_));
+      if (wishes_.cumulative && first) {
+        add("cumulative", "New at " + name + " since " + first->label,
+            window_costs(view_, *first, now, WindowPart::StillLive, sizes_, &where_));
       }
+      if (!first) first = now;
       before = now;
     }
   }
@@ -274,7 +275,7 @@ private:
     const Answers& answers = view_.answers();
     if (const std::uint64_t unknown = answers.totals.unknown_releases; unknown != 0) {
       overview_->not_seen.push_back(count_of(unknown, "block") + " freed that " + (unknown == 1 ? "was" : "were") +
-                                    " not allocated on this tape");
+                                    " not live then; 'heaptape verify' tells double frees");
     }
     if (answers.unread_events != 0) {
       overview_->not_seen.push_back(count_of(answers.unread_events, "event") + " in damaged parts of the tape");

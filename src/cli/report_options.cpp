@@ -30,6 +30,13 @@ void say_what_is_wrong(const TapeView& view) {
   if (tape.event_count() == 0) say(view.path() + " holds no events");
   if (!tape.summary())
     say(view.path() + " has no end: the recording was cut off or is still running; this is what is there");
+  // Events are checked when they are read, and most answers come from the index; a tape that is quickly checked is checked now.
+  constexpr std::uint64_t kQuick = std::uint64_t{256} << 20;
+  std::vector<Damage> events;
+  if (tape.file_bytes() <= kQuick) events = tape.check_event_blocks();
+  for (const std::string& sentence : damage_sentences(events)) {
+    say(view.path() + " is damaged: " + sentence + "; answers that need these events are not complete");
+  }
   for (const std::string& sentence : damage_sentences(tape.damage())) say(view.path() + " is damaged: " + sentence);
   const Answers& answers = view.answers();
   if (answers.unread_events != 0)

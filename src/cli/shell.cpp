@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "base/system_error.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/console.h"
@@ -14,6 +15,7 @@
 #include "cli/pager.h"
 #include "cli/tape_session.h"
 #include "cli/terminal.h"
+#include "report/damage_text.h"
 #include "shell/interpreter.h"
 
 namespace heaptape::cli {
@@ -85,6 +87,13 @@ public:
     PagedOutput out(paging_rows());
     const Result<LineEnd> end = run_line(session_, line, out);
     out.finish();
+    for (const std::string& sentence : damage_sentences(session_.take_damage()))
+      say(session_.view().path() + " is damaged: " + sentence);
+    if (out.failed()) {
+      say("cannot write to standard output: " + system_message(out.error()));
+      failed_ = true;
+      return false;
+    }
     if (session_.should_stop()) say("stopped");
     if (!end) {
       say(end.error().sentence);
@@ -150,6 +159,7 @@ int shell(Arguments arguments) {
     return kOk;
   }
   for (std::string line; std::getline(std::cin, line);) {
+    if (line.ends_with('\r')) line.pop_back();
     if (!talker.run(line)) break;
   }
   return talker.failed() ? kTrouble : kOk;

@@ -58,6 +58,12 @@ int sql(Arguments arguments) {
   common.add_names_and_color(app);
   app.add_option("TAPE", words);
   if (const auto status = parse(app, kHelp, arguments)) return *status;
+  // ".schema blocks" may be two words.
+  const bool dotted = words.size() >= 2 && words[words.size() - 2].starts_with('.');
+  if (dotted) {
+    words[words.size() - 2] += " " + words.back();
+    words.pop_back();
+  }
   if (words.size() > 2) return fail({ErrorCode::Usage, "SQL is one argument: put it in quotes"});
 
   const Result<SqlFormat> format = parse_sql_format(format_name);

@@ -1,5 +1,7 @@
 #include "collector/recording.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -9,6 +11,15 @@
 namespace heaptape {
 
 namespace {
+
+// Whether the process runs another file than this one, as far as both can be seen.
+bool is_other_file(pid_t pid, const std::string& path) {
+  struct stat expected {
+  }, running{};
+  if (::stat(path.c_str(), &expected) != 0) return false;
+  if (::stat(("/proc/" + std::to_string(pid) + "/exe").c_str(), &running) != 0) return false;
+  return expected.st_dev != running.st_dev || expected.st_ino != running.st_ino;
+}
 
 constexpr std::uint64_t kMs = 1'000'000;
 constexpr std::uint64_t kFirstSampleEvery = 10 * kMs;
@@ -49,7 +60,15 @@ void Recording::CountOnly::consume(std::span<RingItem> items) {
 
 void Recording::write_meta(const Meta& known) {
   Meta meta = proc_.facts();
-  for (const auto& [name, value] : known) meta.try_emplace(name, value);
+  // A program that goes on as another at once (a script's "exec", /usr/bin/env) may have done so before we looked.
+  const auto program = known.find("program");
+  replaced_early_ = program != known.end() && meta.contains("program") && is_other_file(proc_.pid(), program->second);
+  for (const auto& [name, value] : known) {
+    if (replaced_early_ && (name == "program" || name == "command"))
+      meta[name] = value;
+    else
+      meta.try_emplace(name, value);
+  }
   executable_ = meta["program"];
   sink_.write([&](TapeWriter& writer) { return writer.add_meta(meta); });
 }
@@ -163,6 +182,7 @@ void Recording::reap_threads() {
 }
 
 bool Recording::program_replaced() const {
+  if (replaced_early_) return true;
   const std::optional<ProcStat> now = proc_.stat();
   if (!image_ || !now || now->start_stack == 0) return false;
   return now->start_code != image_->start_code || now->start_stack != image_->start_stack;

@@ -88,6 +88,7 @@ private:
   ProcFiles proc_;
   std::string executable_;
   std::optional<ProcStat> image_; // at the start
+  bool replaced_early_ = false;   // it was another program by then
   bool tids_are_ours_ = false;    // the program's thread ids mean the same in our pid namespace
 
   TickClock clock_;

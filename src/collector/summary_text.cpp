@@ -75,7 +75,9 @@ std::string summary_text(const CollectorResult& result) {
     const double each = static_cast<double>(result.tape_bytes) / static_cast<double>(summary.events);
     text += ", " + decimal(each, 2) + " bytes/event";
   }
-  return text + ")";
+  text += ")";
+  if (summary.ending == Ending::Replaced) text += "; it became another program by exec, which --follow records too";
+  return text;
 }
 
 void print_result(const CollectorResult& result, bool quiet) {

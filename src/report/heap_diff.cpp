@@ -65,18 +65,26 @@ Diff make_diff(const DiffSide& before, const DiffSide& after) {
   StackPaths paths;
   std::map<PathId, DiffRow> rows;
   Diff diff;
-  for (const StackCost& cost : before.costs) {
-    DiffRow& row = rows[paths.path_of(before.names, cost.stack)];
-    row.before += cost.cost;
-    row.from_after = false;
+  // Stacks that differ in lines alone share a row; it shows the most expensive one's.
+  std::map<PathId, std::uint64_t> shown;
+  const auto show = [&](DiffRow& row, PathId path, const StackCost& cost, bool from_after) {
+    if (row.from_after == from_after && shown.contains(path) && shown[path] >= cost.cost.bytes) return;
+    row.from_after = from_after;
     row.stack = cost.stack;
+    shown[path] = cost.cost.bytes;
+  };
+  for (const StackCost& cost : before.costs) {
+    const PathId path = paths.path_of(before.names, cost.stack);
+    DiffRow& row = rows[path];
+    row.before += cost.cost;
+    show(row, path, cost, false);
     diff.before += cost.cost;
   }
   for (const StackCost& cost : after.costs) {
-    DiffRow& row = rows[paths.path_of(after.names, cost.stack)];
+    const PathId path = paths.path_of(after.names, cost.stack);
+    DiffRow& row = rows[path];
     row.after += cost.cost;
-    row.from_after = true;
-    row.stack = cost.stack;
+    show(row, path, cost, true);
     diff.after += cost.cost;
   }
   for (auto& [path, row] : rows) {

@@ -142,7 +142,7 @@ Overview make_overview(const TapeView& view, Suppressions& suppressions, FrameFi
   add("peak", "Peak", kind(CostKind::Peak), Measure::Bytes);
   add("leaks", "Still live at the end", std::move(leaks), Measure::Bytes);
   add("allocations", "Allocated", kind(CostKind::Allocations), Measure::Bytes);
-  add("temporary", "Temporary: freed as the thread's next step", kind(CostKind::Temporary), Measure::Blocks);
+  add("temporary", "Temporary (share of blocks), freed at once", kind(CostKind::Temporary), Measure::Blocks);
   add("growth", "Growing steadily", growth_costs(view), Measure::Bytes);
   if (std::string sentence = nameless_sentence(view.names()); !sentence.empty())
     overview.not_seen.push_back(std::move(sentence));

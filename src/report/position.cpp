@@ -36,7 +36,11 @@ public:
 private:
   Error no_position() const {
     std::string known;
-    for (const Mark& each : points_.marks) known += (known.empty() ? "; its marks are " : ", ") + each.name;
+    constexpr std::size_t kShown = 8;
+    for (std::size_t i = 0; i < points_.marks.size() && i < kShown; ++i) {
+      known += (known.empty() ? "; its marks are " : ", ") + points_.marks[i].name;
+    }
+    if (points_.marks.size() > kShown) known += " and " + std::to_string(points_.marks.size() - kShown) + " more";
     return Error{
         ErrorCode::Usage,
         "'" + printable(whole_) +
@@ -62,8 +66,9 @@ private:
   }
 
   // The longest mark that the text begins with, whole or in front of a sign.
-  bool take_longest_mark(Moment& moment) {
+  bool take_longest_mark(Moment& moment, bool with_sign = false) {
     for (std::size_t length = rest_.size(); length > 0; --length) {
+      if (with_sign && rest_.substr(0, length).find_first_of("+-") == rest_.npos) return false;
       if (length != rest_.size() && rest_[length] != '+' && rest_[length] != '-') continue;
       if (take_mark(rest_.substr(0, length), length, moment)) return true;
     }
@@ -76,6 +81,7 @@ private:
       if (end == rest_.npos || !take_mark(rest_.substr(1, end - 1), end + 1, moment)) return no_position();
       return Unit{};
     }
+    if (take_longest_mark(moment, true)) return Unit{}; // "start-up" is no sum
     const std::string_view before = rest_;
     const std::string_view term = take_term();
     if (term == "^" || term == "start") {

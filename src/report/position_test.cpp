@@ -33,6 +33,7 @@ protected:
   std::optional<TapeReader> tape_;
   std::vector<Mark> marks_{{.name = "loaded", .event = 3, .time_us = 35},
                            {.name = "warm-up", .event = 4, .time_us = 41},
+                           {.name = "start-up", .event = 6, .time_us = 60},
                            {.name = "peak", .event = 2, .time_us = 20}};
 };
 
@@ -65,6 +66,8 @@ TEST_F(Positions, MarksMayHoldSignsAndHideBehindQuotes) {
   EXPECT_EQ(event("loaded"), 3u);
   EXPECT_EQ(event("warm-up"), 4u);
   EXPECT_EQ(event("warm-up+1"), 5u);
+  EXPECT_EQ(event("start-up"), 6u);
+  EXPECT_EQ(event("start-up-1"), 5u);
   EXPECT_EQ(event("'peak'"), 2u);
   EXPECT_EQ(event("'peak'+1"), 3u);
 }
@@ -77,7 +80,7 @@ TEST_F(Positions, OutsideTheTapeAreRefusedWithASentence) {
   EXPECT_EQ(find("+2", false).error().sentence, "'+2' counts from a cursor, and here is none");
   EXPECT_EQ(find("99999999999999999999").ok(), false);
   for (const char* wrong :
-       {"", "+", "-", "@-", "peak+", "peak++1", "nothing", "'loaded", "5x", "@@", "12.5", "^5", "\x1b"})
+       {"", "+", "-", "@-", "peak+", "peak++1", "nothing", "'loaded", "5x", "@@", "12.5", "^5", "nans", "\x1b"})
     EXPECT_FALSE(find(wrong).ok()) << wrong;
 }
 

@@ -7,7 +7,7 @@ namespace heaptape {
 std::optional<std::uint64_t> parse_time_us(std::string_view text) {
   double amount = 0;
   const auto [rest, status] = std::from_chars(text.data(), text.data() + text.size(), amount, std::chars_format::fixed);
-  if (status != std::errc{} || amount < 0) return std::nullopt;
+  if (status != std::errc{} || !(amount >= 0)) return std::nullopt;
   const std::string_view unit(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
   double us = -1;
   if (unit == "s") us = amount * 1e6;

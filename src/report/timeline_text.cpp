@@ -60,8 +60,8 @@ private:
   std::string line(std::size_t row) const {
     std::string label;
     if (row + 1 == height_) label = bytes_text(top_);
-    if (row + 1 == height_ / 2) label = bytes_text(top_ / 2);
-    if (row == 0 && height_ > 3) label = "0";
+    if (row == 0 && height_ > 1) label = "0";
+    if (row + 1 == height_ / 2 && row != 0) label = bytes_text(top_ * (row + 1) / height_);
     std::string text = padded_right(label, axis_) + (style_.utf8 ? " ┤" : " |");
     for (const TimelineColumn& column : columns_) text += cell(column, row);
     while (text.ends_with(' ')) text.pop_back();

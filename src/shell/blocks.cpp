@@ -1,9 +1,9 @@
 // The live blocks at the cursor, one by one.
 #include <algorithm>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
-#include "analysis/event_search.h"
 #include "base/number_text.h"
 #include "report/filter.h"
 #include "shell/all_commands.h"
@@ -39,18 +39,35 @@ bool comes_first(Order order, const HeapState& state, const Block& a, const Bloc
   return false;
 }
 
+// How each live block was made, by the event that made it: one way through the events, for there may be many blocks.
+std::unordered_map<std::uint64_t, EventKind> kinds_of(const Session& session, const HeapState& state) {
+  std::vector<std::uint64_t> wanted;
+  wanted.reserve(state.blocks().size());
+  state.blocks().for_each([&](const Block& block) { wanted.push_back(block.event); });
+  std::sort(wanted.begin(), wanted.end());
+  std::unordered_map<std::uint64_t, EventKind> kinds;
+  if (wanted.empty()) return kinds;
+  EventCursor cursor = session.tape().events(wanted.front());
+  auto next = wanted.begin();
+  for (auto run = cursor.next_run_until(wanted.back()); !run.empty() && !session.should_stop();
+       run = cursor.next_run_until(wanted.back())) {
+    for (; next != wanted.end() && *next <= run.back().number; ++next) {
+      if (*next >= run.front().number) kinds[*next] = run[*next - run.front().number].kind;
+    }
+  }
+  return kinds;
+}
+
 Result<> blocks(Session& session, Words& words, Printer& out) {
   const bool json = words.flag("--json"), all = words.flag("--all"), with_stacks = words.flag("--stacks");
   const auto by = words.option("--by");
   if (!by) return by.error();
   const Result<Order> order = order_of(by.value());
   if (!order) return order.error();
-  const auto most = words.option("-n");
+  const bool limited = json && words.has("-n");
+  const Result<std::uint64_t> most = words.count("-n", 20);
   if (!most) return most.error();
-  std::size_t rows = 20;
-  if (most.value() && (rows = std::strtoull(most.value()->c_str(), nullptr, 10)) == 0) {
-    return Error{ErrorCode::Usage, "-n needs a number of blocks"};
-  }
+  std::size_t rows = most.value();
   const std::string text = words.rest();
   if (const Result<> done = words.finish(); !done) return done.error();
   Result<Filter> filter = Filter::parse(text, FilterOf::Blocks, session.view());
@@ -59,37 +76,37 @@ Result<> blocks(Session& session, Words& words, Printer& out) {
   HeapCursor& heap = session.heap();
   std::vector<Block> found;
   Cost total;
+  const std::unordered_map<std::uint64_t, EventKind> kinds =
+      filter.value().needs_kind() ? kinds_of(session, heap.state()) : std::unordered_map<std::uint64_t, EventKind>();
+  if (session.should_stop()) return Unit{};
   heap.state().blocks().for_each([&](const Block& block) {
     BlockFacts facts{
         .block = block, .owner = heap.owner_of(block), .kind = EventKind::None, .now_us = session.time_us()};
-    if (filter.value().needs_kind()) {
-      if (const auto event = event_numbered(session.tape(), block.event)) facts.kind = event->kind;
-    }
+    if (const auto kind = kinds.find(block.event); kind != kinds.end()) facts.kind = kind->second;
     if (!filter.value().matches(facts)) return;
     total += Cost::of(block.size);
     found.push_back(block);
   });
-  if (all || json) rows = found.size();
+  if (all || (json && !limited)) rows = found.size();
   rows = std::min(rows, found.size());
   const auto middle = found.begin() + static_cast<std::ptrdiff_t>(rows);
   std::partial_sort(found.begin(), middle, found.end(),
                     [&](const Block& a, const Block& b) { return comes_first(order.value(), heap.state(), a, b); });
   if (json) {
-    for (const Block& block : found) {
+    for (auto block = found.begin(); block != middle; ++block) {
       JsonWriter line;
-      write_block_json(line, session, session.stacks(), block);
+      write_block_json(line, session, session.stacks(), *block);
       if (!out.print(line.text() + "\n")) break;
     }
     return Unit{};
   }
-  out.print(
-      fmt::format("{:<16} {:>14}  {:>12}  {:>12}  {:<5} {}\n", "address", "size", "age", "event", "thr", "made by"));
+  out.print(fmt::format("{:<14} {:>11} {:>9} {:>11} {:<4} {}\n", "address", "size", "age", "event", "thr", "made by"));
   Cost shown;
   for (auto block = found.begin(); block != middle; ++block) {
     const Owner who = heap.owner_of(*block);
     shown += Cost::of(block->size);
     std::string line = fmt::format(
-        "{:<16} {:>14}  {:>12}  {:>12}  {:<5} {}", hex(block->address), with_separators(block->size),
+        "{:<14} {:>11} {:>9} {:>11} {:<4} {}", hex(block->address), with_separators(block->size),
         duration_text(session.time_us() - std::min(session.time_us(), block->time_us)), with_separators(block->event),
         "T" + std::to_string(who.thread.value), with_stacks ? std::string() : session.stacks().chain(who.stack, 2));
     if (session.style.width != 0 && !with_stacks) line = shortened(line, session.style.width);

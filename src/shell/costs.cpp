@@ -20,15 +20,6 @@ std::vector<StackCost> costs_of_state(const HeapState& state) {
   return costs;
 }
 
-Result<std::size_t> rows_in(Words& words, std::size_t rows) {
-  const auto most = words.option("-n");
-  if (!most) return most.error();
-  if (most.value() && (rows = std::strtoull(most.value()->c_str(), nullptr, 10)) == 0) {
-    return Error{ErrorCode::Usage, "-n needs a number of rows"};
-  }
-  return rows;
-}
-
 void print_tree(Session& session, Printer& out, const std::string& title, const std::vector<StackCost>& costs,
                 bool json) {
   const Cost total = sum_of(costs);
@@ -54,7 +45,7 @@ Result<> live(Session& session, Words& words, Printer& out) {
 
 Result<> top(Session& session, Words& words, Printer& out) {
   const bool json = words.flag("--json"), blocks = words.flag("--blocks");
-  const Result<std::size_t> rows = rows_in(words, 15);
+  const Result<std::uint64_t> rows = words.count("-n", 15);
   if (!rows) return rows.error();
   if (const Result<> done = words.finish(); !done) return done.error();
   const std::vector<StackCost> costs = costs_of_state(session.heap().state());
@@ -89,7 +80,7 @@ Result<> leaks(Session& session, Words& words, Printer& out) {
 
 Result<> diff(Session& session, Words& words, Printer& out) {
   const bool json = words.flag("--json");
-  const Result<std::size_t> rows = rows_in(words, 20);
+  const Result<std::uint64_t> rows = words.count("-n", 20);
   if (!rows) return rows.error();
   const auto from = words.next(), to = words.next();
   if (const Result<> done = words.finish(); !done) return done.error();

@@ -26,8 +26,16 @@ std::string block_words(std::uint64_t size) {
   return size == 0 ? "empty block" : with_separators(size) + "-byte block";
 }
 
+std::string a_block(std::uint64_t size) {
+  const std::string words = block_words(size);
+  // An eight, an eleven, an eighteen, and what begins so: eighty, eleven thousand.
+  const std::string first = words.substr(0, words.find_first_not_of("0123456789"));
+  const bool vowel = first.empty() || first[0] == '8' || first == "11" || first == "18";
+  return (vowel ? "an " : "a ") + words;
+}
+
 std::string offset_words(std::uint64_t offset) {
-  return offset == 0 ? "the first byte" : count_of(offset, "byte") + " into it";
+  return offset == 0 ? "the start of" : count_of(offset, "byte") + " into";
 }
 
 std::string live_block_text(Session& session, StackText& stacks, const Block& block) {
@@ -71,6 +79,13 @@ std::string life_text(Session& session, StackText& stacks, const Tenant& life) {
   return text;
 }
 
+std::string bad_release_text(Session& session, const Event& event) {
+  const std::uint64_t address = is_reallocation(event.kind) ? event.old_address : event.address;
+  return fmt::format("{}  {} of what was no block then: {} ({})\n{:12}{}\n", session.style.alarm(hex(address)),
+                     kind_name(event.kind), thread_text(session, event.thread),
+                     moment_text(event.number, event.time_us), "", session.stacks().chain(event.stack, 4));
+}
+
 void write_block_json(JsonWriter& json, Session& session, StackText& stacks, const Block& block) {
   const Owner owner = session.heap().owner_of(block);
   json.begin_object().field("address", std::string_view(hex(block.address))).field("size", block.size);
@@ -108,18 +123,22 @@ void write_life_json(JsonWriter& json, StackText& stacks, const Tenant& life) {
 }
 
 std::string event_titles() {
-  return fmt::format("{:>12}  {:>12}  {:<5} {:<16} {:<16} {:>12}\n", "event", "time s", "thr", "kind", "address",
-                     "size");
+  return fmt::format("{:>11} {:>11} {:<4} {:<8} {:<14} {:>10}  {}\n", "event", "time s", "thr", "kind", "address",
+                     "size", "by");
 }
 
 std::string event_line(const Event& event, const Block* ended) {
-  std::string size = event.size != 0 || !is_release(event.kind) ? with_separators(event.size)
-                     : ended != nullptr                         ? "(" + with_separators(ended->size) + ")"
-                                                                : "";
-  std::string line = fmt::format("{:>12}  {:>12}  {:<5} {:<16} {:<16} {:>12}", with_separators(event.number),
-                                 seconds_text(event.time_us), "T" + std::to_string(event.thread.value),
-                                 kind_name(event.kind), hex(event.address), size);
-  if (event.old_address != 0) line += "  of " + hex(event.old_address);
+  const bool released = event.size == 0 && is_release(event.kind);
+  const std::string size = !released          ? with_separators(event.size)
+                           : ended != nullptr ? "(" + with_separators(ended->size) + ")"
+                                              : "";
+  std::string kind = kind_name(event.kind);
+  if (kind.starts_with("mmap")) kind = "mmap";
+  if (kind.starts_with("operator ")) kind.erase(0, std::string_view("operator ").size());
+  std::string line =
+      fmt::format("{:>11} {:>11} {:<4} {:<8} {:<14} {:>10}", with_separators(event.number), seconds_text(event.time_us),
+                  "T" + std::to_string(event.thread.value), kind, hex(event.address), size);
+  if (event.old_address != 0 && event.old_address != event.address) line += " of " + hex(event.old_address);
   return line;
 }
 

@@ -19,15 +19,19 @@ std::string thread_text(const Session& session, ThreadId thread); // "thread 3 (
 // "1.20 ms ago", "at the same time", "3.1 s later": one moment seen from another.
 std::string ago_text(std::uint64_t then_us, std::uint64_t now_us);
 
-// "64-byte block" and "empty block".
+// "64-byte block" and "empty block"; with "a" or "an" in front.
 std::string block_words(std::uint64_t size);
-// Where an address lies in a block: "its first byte", "16 bytes into it".
+std::string a_block(std::uint64_t size);
+// Where an address lies in a block: "the start of", "16 bytes into".
 std::string offset_words(std::uint64_t offset);
 
 // Two lines about a live block: what and since when; by whom.
 std::string live_block_text(Session& session, StackText& stacks, const Block& block);
 // Lines about one life: what it was, who made it, who ended it, what became of it. Times are told from the cursor.
 std::string life_text(Session& session, StackText& stacks, const Tenant& life);
+
+// A release where no block began: a double free, or of an address that malloc never gave.
+std::string bad_release_text(Session& session, const Event& event);
 
 void write_block_json(JsonWriter& json, Session& session, StackText& stacks, const Block& block);
 void write_life_json(JsonWriter& json, StackText& stacks, const Tenant& life);

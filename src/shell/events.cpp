@@ -123,6 +123,22 @@ Result<std::uint64_t> event_in(Session& session, Words& words) {
   return moment.value().event;
 }
 
+// Why a release ended no block.
+std::string bad_release_reason(Session& session, const Event& event) {
+  const History past = history_of(
+      session.tape(),
+      {.range = {event.address, event.address + 1}, .until = event.number - 1, .should_stop = session.stopper()});
+  if (past.lives.empty()) return "  no block of this tape began there: it was made before the recording, or never\n";
+  const Tenant& last = past.lives.back();
+  if (last.ended == LifeEnd::Live) {
+    return fmt::format("  no block begins there: it lies {} bytes into the {} of event {}\n",
+                       event.address - last.address, block_words(last.size), with_separators(last.event));
+  }
+  std::string text = fmt::format("  a double free: its {} was freed {} ({})\n", block_words(last.size),
+                                 ago_text(last.end_us, event.time_us), moment_text(last.end_event, last.end_us));
+  return text + session.stacks().frames(last.ender.stack, "    ", session.style);
+}
+
 Result<> event(Session& session, Words& words, Printer& out) {
   const bool json = words.flag("--json");
   const Result<std::uint64_t> number = event_in(session, words);
@@ -149,8 +165,7 @@ Result<> event(Session& session, Words& words, Printer& out) {
                           moment_text(ended.block->event, ended.block->time_us));
       text += session.stacks().frames(ended.owner->stack, "    ", session.style);
     } else if (is_release(event.kind)) {
-      text += event.address == 0 ? "  it released nothing: the address is null\n"
-                                 : "  no block of this tape began there: it was made before the recording, or never\n";
+      text += event.address == 0 ? "  it released nothing: the address is null\n" : bad_release_reason(session, event);
     }
     out.print(text);
     return true;

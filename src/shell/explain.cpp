@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "analysis/address_space.h"
+#include "analysis/event_search.h"
 #include "base/number_text.h"
 #include "shell/all_commands.h"
 #include "shell/describe.h"
@@ -31,17 +32,47 @@ public:
       if (odd.kind == AddressKind::Null || session_.space().find(address_) == nullptr) return answer_;
       answer_ = {};
     }
-    past_ = history_of(session_.tape(), {.range = {address_ > kReach ? address_ - kReach : 0, address_ + kReach},
-                                         .until = session_.event(),
-                                         .most = 2000,
-                                         .should_stop = session_.stopper()});
+    past_ = look(address_, address_ + 1);
+    near_ = look(address_ > kReach ? address_ - kReach : 0, address_ + 1);
     if (in_live_block() || behind_live_block(true) || in_freed_block()) return finish();
-    if (behind_live_block(false) || before_live_block()) return finish();
+    if (behind_freed_block() || behind_live_block(false) || before_live_block()) return finish();
     by_mapping();
     return finish();
   }
 
 private:
+  History look(std::uint64_t begin, std::uint64_t end) {
+    History found =
+        history_of(session_.tape(),
+                   {.range = {begin, end}, .until = session_.event(), .most = 2000, .should_stop = session_.stopper()});
+    session_.note(found.damage);
+    return found;
+  }
+
+  // A live block as history tells it; the blocks of the heap are those that count.
+  Tenant tenant_of(const Block& block) const {
+    Tenant tenant{.address = block.address, .size = block.size, .event = block.event, .time_us = block.time_us};
+    tenant.owner = session_.heap().owner_of(block);
+    if (const auto event = event_numbered(session_.tape(), block.event)) {
+      tenant.kind = event->kind;
+      if (is_reallocation(event->kind)) tenant.from = event->old_address;
+    }
+    return tenant;
+  }
+  // The live blocks beside the address; nullopt: none.
+  std::optional<Block> live_before() const {
+    const std::vector<Block>& blocks = session_.heap().blocks_by_address();
+    const auto after = std::partition_point(blocks.begin(), blocks.end(),
+                                            [&](const Block& block) { return block.address <= address_; });
+    return after != blocks.begin() ? std::optional(*std::prev(after)) : std::nullopt;
+  }
+  std::optional<Block> live_after() const {
+    const std::vector<Block>& blocks = session_.heap().blocks_by_address();
+    const auto after = std::partition_point(blocks.begin(), blocks.end(),
+                                            [&](const Block& block) { return block.address <= address_; });
+    return after != blocks.end() ? std::optional(*after) : std::nullopt;
+  }
+
   // The latest that satisfies.
   template <class Predicate>
   const Tenant* latest(Predicate predicate) const {
@@ -50,9 +81,10 @@ private:
   }
   bool covers(const Tenant& life) const { return MemoryRange{address_, address_ + 1}.meets(life.address, life.size); }
 
-  std::string place_in(const Tenant& life) const {
-    const std::uint64_t offset = address_ - life.address;
-    return offset == 0 ? "the start of a" : count_of(offset, "byte") + " into a";
+  std::string place_in(const Tenant& life) const { return offset_words(address_ - life.address); }
+  static const char* end_word(const Tenant& life) {
+    if (life.ended != LifeEnd::Reallocated) return "freed";
+    return life.to == life.address ? "cut off when realloc made it smaller where it was" : "moved away by realloc";
   }
   std::string since(std::uint64_t us) const { return ago_text(us, session_.time_us()); }
 
@@ -70,7 +102,9 @@ private:
     answer_.details += fmt::format(
         "  {} {} by {} ({}, {}), after a life of {}\n", life.ended == LifeEnd::Released ? "freed" : "given up",
         since(life.end_us), thread_text(session_, life.ender.thread),
-        life.ended == LifeEnd::Reallocated ? "realloc moved it to " + hex(life.to) : kind_name(life.end_kind),
+        life.ended == LifeEnd::Reallocated
+            ? (life.to == life.address ? "realloc in place" : "realloc moved it to " + hex(life.to))
+            : kind_name(life.end_kind),
         moment_text(life.end_event, life.end_us), duration_text(life.end_us - life.time_us));
     answer_.details += session_.stacks().frames(life.ender.stack, "    ", session_.style);
   }
@@ -78,19 +112,29 @@ private:
   void add_former(const Tenant& now) {
     const Tenant* before = latest([&](const Tenant& life) { return life.event < now.event && covers(life); });
     if (before == nullptr) return;
-    answer_.details +=
-        fmt::format("  before that, {} bytes into a {} of {}, {} {}\n", address_ - before->address,
-                    block_words(before->size), session_.stacks().site(before->owner.stack),
-                    before->ended == LifeEnd::Reallocated ? "moved away" : "freed", since(before->end_us));
-    if (before->ended == LifeEnd::Released)
-      answer_.details += "    by " + session_.stacks().chain(before->ender.stack, 4) + "\n";
+    answer_.verdict += fmt::format("; until {} {} {} of {}", since(before->end_us), place_in(*before),
+                                   a_block(before->size), session_.stacks().site(before->owner.stack));
+    answer_.details += fmt::format("  before that, {} {}\n", place_in(*before), a_block(before->size));
+    add_maker(*before);
+    add_ender(*before);
+  }
+
+  // Somebody freed it once more, or freed what was none.
+  void add_bad_releases() {
+    for (const Event& event : past_.bad_releases) {
+      const std::uint64_t address = is_reallocation(event.kind) ? event.old_address : event.address;
+      if (answer_.block && address - answer_.block->address < std::max<std::uint64_t>(answer_.block->size, 1))
+        answer_.details += "  wrongly released: " + bad_release_text(session_, event);
+    }
   }
 
   bool in_live_block() {
-    const Tenant* life = latest([&](const Tenant& one) { return one.ended == LifeEnd::Live && covers(one); });
-    if (life == nullptr) return false;
+    const std::optional<Block> holder = session_.heap().find_around(address_);
+    if (!holder) return false;
+    const Tenant tenant = tenant_of(*holder);
+    const Tenant* life = &tenant;
     set(AddressKind::LiveBlock, *life, address_ - life->address);
-    answer_.verdict = fmt::format("{} live {}", place_in(*life), block_words(life->size));
+    answer_.verdict = fmt::format("{} a live {}", place_in(*life), block_words(life->size));
     add_maker(*life);
     add_former(*life);
     return true;
@@ -98,12 +142,13 @@ private:
 
   // `owned`: in the rounding that malloc gave the block with its size.
   bool behind_live_block(bool owned) {
-    const Tenant* life = latest([&](const Tenant& one) {
-      const std::uint64_t end = one.address + one.size;
-      if (one.ended != LifeEnd::Live || address_ < end) return false;
-      return owned ? address_ < one.address + usable_bytes(one.size) && address_ >= end : address_ - end < kReach;
-    });
-    if (life == nullptr) return false;
+    const std::optional<Block> before = live_before();
+    if (!before) return false;
+    const std::uint64_t end = before->address + before->size;
+    if (address_ < end || (owned ? address_ >= before->address + usable_bytes(before->size) : address_ - end >= kReach))
+      return false;
+    const Tenant tenant = tenant_of(*before);
+    const Tenant* life = &tenant;
     const std::uint64_t past = address_ - life->address - life->size;
     set(AddressKind::PastEnd, *life, past);
     answer_.verdict = fmt::format("{} the end of a live {}",
@@ -114,14 +159,32 @@ private:
   }
 
   bool before_live_block() {
-    const Tenant* life = latest([&](const Tenant& one) {
-      return one.ended == LifeEnd::Live && address_ < one.address && one.address - address_ <= 16;
-    });
-    if (life == nullptr) return false;
+    const std::optional<Block> after = live_after();
+    if (!after || after->address - address_ > 16) return false;
+    const Tenant tenant = tenant_of(*after);
+    const Tenant* life = &tenant;
     set(AddressKind::BeforeStart, *life, life->address - address_);
     answer_.verdict = fmt::format("{} in front of a live {}, where the allocator keeps its own notes",
                                   count_of(life->address - address_, "byte"), block_words(life->size));
     add_maker(*life);
+    return true;
+  }
+
+  // One past the end of a block that is gone, when nothing else is as near.
+  bool behind_freed_block() {
+    const Tenant* nearest = nullptr;
+    for (const Tenant& one : near_.lives) {
+      const std::uint64_t end = one.address + one.size;
+      if (one.ended == LifeEnd::Live || address_ < end || address_ >= one.address + usable_bytes(one.size)) continue;
+      if (nearest == nullptr || one.end_event > nearest->end_event) nearest = &one;
+    }
+    if (nearest == nullptr) return false;
+    const std::uint64_t past = address_ - nearest->address - nearest->size;
+    set(AddressKind::PastEnd, *nearest, past);
+    answer_.verdict = fmt::format("{} the end of {} {} {}", past == 0 ? "one past" : count_of(past, "byte") + " behind",
+                                  a_block(nearest->size), end_word(*nearest), since(nearest->end_us));
+    add_ender(*nearest);
+    add_maker(*nearest);
     return true;
   }
 
@@ -140,8 +203,8 @@ private:
     }
     if (life == nullptr) return false;
     set(AddressKind::FreedBlock, *life, address_ - life->address);
-    const char* const how = life->ended == LifeEnd::Reallocated ? "moved away by realloc" : "freed";
-    answer_.verdict = fmt::format("{} {} {} {}", place_in(*life), block_words(life->size), how, since(life->end_us));
+    const char* const how = end_word(*life);
+    answer_.verdict = fmt::format("{} {} {} {}", place_in(*life), a_block(life->size), how, since(life->end_us));
     add_ender(*life);
     add_maker(*life);
     // Whether somebody writes there later is not in past_, which ends at the cursor.
@@ -149,6 +212,14 @@ private:
                                                        .until = session_.last_event(),
                                                        .most = 1'000'000,
                                                        .should_stop = session_.stopper()});
+    session_.note(later.damage);
+    for (const MappingLife& mapping : later.mappings) {
+      if (mapping.piece.event <= life->end_event) continue;
+      answer_.details += fmt::format("  mapped {} ({}) by\n    {}\n", since(mapping.piece.time_us),
+                                     moment_text(mapping.piece.event, mapping.piece.time_us),
+                                     session_.stacks().chain(mapping.piece.stack, 4));
+      return true;
+    }
     for (const Tenant& next : later.lives) {
       if (next.event <= life->end_event) continue;
       answer_.details += fmt::format("  reused {} ({}) as part of a {} of\n    {}\n", since(next.time_us),
@@ -228,16 +299,13 @@ private:
   }
 
   void add_neighbours() {
-    const std::vector<Block>& blocks = session_.heap().blocks_by_address();
-    const auto after = std::partition_point(blocks.begin(), blocks.end(),
-                                            [&](const Block& block) { return block.address <= address_; });
     const auto line = [&](const char* side, const Block& block, std::uint64_t gap) {
       answer_.details += fmt::format("  {:<7}{}  {}, {} away  {}\n", side, hex(block.address), block_words(block.size),
                                      bytes_text(gap), session_.stacks().site(session_.heap().owner_of(block).stack));
     };
-    if (after != blocks.begin())
-      line("before", *std::prev(after), address_ - std::prev(after)->address - std::prev(after)->size);
-    if (after != blocks.end()) line("after", *after, after->address - address_);
+    if (const auto before = live_before())
+      line("before", *before, address_ - std::min(address_, before->address + before->size));
+    if (const auto after = live_after()) line("after", *after, after->address - address_);
   }
 
   void nothing(const AddressSpace& space) {
@@ -261,13 +329,15 @@ private:
   }
 
   Explanation finish() {
-    if (past_.stopped) answer_.details += "  (stopped: what was there before is not complete)\n";
+    add_bad_releases();
+    if (past_.stopped || near_.stopped) answer_.details += "  (stopped: what was there before is not complete)\n";
     return std::move(answer_);
   }
 
   Session& session_;
   std::uint64_t address_;
-  History past_;
+  History past_; // that covered the address
+  History near_; // and in front of it
   Explanation answer_;
 };
 

@@ -48,7 +48,8 @@ std::string overview() {
     group = command->group;
     const std::string usage =
         std::string(command->name) + (command->arguments.empty() ? "" : " ") + std::string(command->arguments);
-    text += fmt::format("  {:<32}{}\n", usage, command->summary);
+    text += usage.size() < 32 ? fmt::format("  {:<32}{}\n", usage, command->summary)
+                              : fmt::format("  {}\n  {:<32}{}\n", usage, "", command->summary);
   }
   text += fmt::format("  {:<32}{}\n", "quit", "leave (also exit, or Ctrl-D)");
   return text + "\n'help COMMAND' says more, so do 'help positions', 'help filters' and 'help addresses'.\n"

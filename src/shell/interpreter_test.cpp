@@ -96,7 +96,9 @@ TEST_F(Shell, ExplainTellsAFreedBlockWithItsEndAndItsReuse) {
   EXPECT_NE(text.find("  reused 10 us later (event 5 at 0.000050 s) as part of a 16-byte block"), std::string::npos)
       << text;
   run("goto $");
-  EXPECT_TRUE(run("explain 0x50001028").starts_with("0x50001028 is 8 bytes into a live 16-byte block\n"));
+  EXPECT_TRUE(run("explain 0x50001028")
+                  .starts_with("0x50001028 is 8 bytes into a live 16-byte block; until 20 us earlier 40 bytes into a "
+                               "64-byte block of "));
 }
 
 TEST_F(Shell, ExplainTellsReallocAndOverrun) {

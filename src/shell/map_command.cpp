@@ -112,12 +112,14 @@ std::optional<Error> refuse(const Options& options) {
   return std::nullopt;
 }
 
-Result<> deliver(const Options& options, const std::string& picture, Printer& out) {
+Result<> deliver(const std::string& tape, const Options& options, const std::string& picture, Printer& out) {
   const std::string& path = options.png ? *options.png : *options.svg;
   if (path == "-") {
     out.print(picture);
     return Unit{};
   }
+  if (same_file(path, tape))
+    return Error{ErrorCode::Usage, "'" + printable(path) + "' is the tape itself; give the picture another name"};
   Result<OutputFile> file = OutputFile::create({.path = path, .overwrite = options.force});
   if (!file) return file.error();
   if (const Result<> wrote = file.value().write(picture); !wrote) return wrote.error();
@@ -165,7 +167,7 @@ Result<> draw_over(Session& session, const Options& options, Printer& out) {
                              by_time ? duration_text(to.time_us) : with_separators(to.event));
   const Result<std::string> picture = draw_over_time(heap, labels, format_of(options));
   if (!picture) return picture.error();
-  return deliver(options, picture.value(), out);
+  return deliver(session.view().path(), options, picture.value(), out);
 }
 
 Result<> draw_moment(Session& session, const Options& options, Printer& out) {
@@ -199,7 +201,7 @@ Result<> draw_moment(Session& session, const Options& options, Printer& out) {
                                         bytes_text(totals.live_bytes), count_of(totals.live_blocks, "block"));
   const Result<std::string> picture = draw_map(map, classes, title, format_of(options));
   if (!picture) return picture.error();
-  return deliver(options, picture.value(), out);
+  return deliver(session.view().path(), options, picture.value(), out);
 }
 
 Result<> run(Session& session, Words& words, Printer& out) {

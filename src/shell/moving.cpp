@@ -26,11 +26,14 @@ Result<> say_where(Session& session, Printer& out) {
 }
 
 Result<> go_to(Session& session, Words& words, Printer& out) {
-  const auto text = words.next();
-  if (!text)
-    return Error{ErrorCode::Usage, "goto needs a position: an event's number, 12.5s, ^, $, peak, a mark, +N, -N"};
+  // Marks may have names of several words.
+  std::string text;
+  while (const auto word = words.next()) text += (text.empty() ? "" : " ") + *word;
   if (const Result<> done = words.finish(); !done) return done.error();
-  const Result<Moment> moment = session.position(*text);
+  if (text.empty()) {
+    return Error{ErrorCode::Usage, "goto needs a position: an event's number, 12.5s, ^, $, peak, a mark, +N, -N"};
+  }
+  const Result<Moment> moment = session.position(text);
   if (!moment) return moment.error();
   session.move_to(moment.value());
   return say_where(session, out);

@@ -68,9 +68,8 @@ Result<> owner(Session& session, Words& words, Printer& out) {
   if (holder) {
     const Owner who = heap.owner_of(*holder);
     const std::uint64_t offset = address.value() - holder->address;
-    text += fmt::format("{} is {} a live {} at {}\n", hex(address.value()),
-                        offset == 0 ? "the start of" : count_of(offset, "byte") + " into", block_words(holder->size),
-                        hex(holder->address));
+    text += fmt::format("{} is {} a live {} at {}\n", hex(address.value()), offset_words(offset),
+                        block_words(holder->size), hex(holder->address));
     text += fmt::format("  made {} by {} ({})\n", ago_text(holder->time_us, session.time_us()),
                         thread_text(session, who.thread), moment_text(holder->event, holder->time_us));
     text += session.stacks().frames(who.stack, "    ", session.style);
@@ -106,13 +105,8 @@ std::string mapping_line(Session& session, const MappingLife& life) {
 Result<> history(Session& session, Words& words, Printer& out) {
   const bool json = words.flag("--json");
   const bool all = words.flag("--all");
-  const auto most = words.option("--last");
-  if (!most) return most.error();
-  std::size_t rows = 20;
-  if (most.value()) {
-    rows = std::strtoull(most.value()->c_str(), nullptr, 10);
-    if (rows == 0) return Error{ErrorCode::Usage, "--last needs a number of blocks"};
-  }
+  const Result<std::uint64_t> rows = words.count("--last", 20);
+  if (!rows) return rows.error();
   const Result<std::uint64_t> begin = address_in(session, words, kHistoryCommand);
   if (!begin) return begin.error();
   std::uint64_t end = begin.value() + 1;
@@ -124,18 +118,33 @@ Result<> history(Session& session, Words& words, Printer& out) {
   }
   if (const Result<> done = words.finish(); !done) return done.error();
   if (end == 0) end = ~std::uint64_t{0};
-  const History found = history_of(session.tape(), {.range = {begin.value(), end},
-                                                    .until = session.last_event(),
-                                                    .most = all || json ? 1'000'000 : rows,
-                                                    .should_stop = session.stopper()});
+  const History found =
+      history_of(session.tape(), {.range = {begin.value(), end},
+                                  .until = session.last_event(),
+                                  .most = all || json ? 1'000'000 : std::min<std::size_t>(rows.value(), 1'000'000),
+                                  .should_stop = session.stopper()});
+  session.note(found.damage);
   if (json) {
     JsonWriter writer;
     writer.begin_object().field("earlier", found.earlier).key("blocks").begin_array();
     for (const Tenant& life : found.lives) write_life_json(writer, session.stacks(), life);
+    writer.end_array().key("mappings").begin_array();
+    for (const MappingLife& life : found.mappings) {
+      writer.begin_object()
+          .field("begin", std::string_view(hex(life.piece.begin)))
+          .field("end", std::string_view(hex(life.piece.end)));
+      writer.field("event", life.piece.event)
+          .field("time_us", life.piece.time_us)
+          .field("anonymous", life.piece.anonymous);
+      if (life.closed_event != 0) writer.field("closed_event", life.closed_event).field("closed_us", life.closed_us);
+      writer.end_object();
+    }
+    writer.end_array().key("bad_releases").begin_array();
+    for (const Event& event : found.bad_releases) writer.value(event.number);
     out.print(writer.end_array().end_object().text() + "\n");
     return Unit{};
   }
-  if (found.lives.empty() && found.mappings.empty()) {
+  if (found.lives.empty() && found.mappings.empty() && found.bad_releases.empty()) {
     const bool one = end == begin.value() + 1;
     out.print(fmt::format("{}no block ever covered {}\n", found.stopped ? "stopped; so far " : "",
                           one ? hex(begin.value()) : "any of these addresses"));
@@ -156,6 +165,7 @@ Result<> history(Session& session, Words& words, Printer& out) {
     }
     if (!out.print(life_text(session, session.stacks(), life))) return Unit{};
   }
+  for (const Event& event : found.bad_releases) out.print(bad_release_text(session, event));
   if (found.stopped) out.print("stopped: there may be more\n");
   return Unit{};
 }

@@ -166,6 +166,10 @@ TEST_F(RewindModel, ExplanationsAreRight) {
     // Behind a live block, in the bytes that malloc rounds up: that comes first.
     if (answer.kind == AddressKind::PastEnd) {
       const test::Life* owner = holder(answer.block->address, event);
+      if (answer.block->ended != LifeEnd::Live) {
+        EXPECT_EQ(last_ended(address, event), nullptr);
+        owner = last_ended(answer.block->address, event);
+      }
       ASSERT_NE(owner, nullptr);
       EXPECT_EQ(owner->made.address + owner->made.size + answer.offset, address);
       continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "base/number_text.h"
 
@@ -23,6 +24,15 @@ Result<Session> Session::from_view(TapeView view, std::uint64_t limit) {
     if (!moment) return moment.error();
     end = moment.value();
   }
+  const HeapTotals* totals = &parts->view.answers().totals;
+  std::optional<HeapCursor> there;
+  if (totals->peak_event > end.event) {
+    there.emplace(parts->view.tape(), parts->view.index());
+    there->seek_event(end.event);
+    totals = &there->totals();
+  }
+  parts->peak_bytes = totals->peak_bytes;
+  parts->peak = {totals->peak_event, totals->peak_us};
   parts->event = parts->last_event = end.event;
   parts->time_us = parts->last_us = end.time_us;
   return Session(std::move(parts));
@@ -42,9 +52,20 @@ void Session::move_to(const Moment& moment) {
 Result<Moment> Session::position(std::string_view text) const {
   PositionPoints points = view().points();
   points.end = {parts_->last_event, parts_->last_us};
-  if (points.peak.event > points.end.event) points.peak = points.end;
+  points.peak = parts_->peak;
   points.cursor = Moment{parts_->event, parts_->time_us};
   return find_position(text, points);
+}
+
+void Session::note(const std::vector<Damage>& damage) {
+  for (const Damage& one : damage) {
+    if (parts_->known_damage.insert(one.offset).second) parts_->damage.push_back(one);
+  }
+}
+
+std::vector<Damage> Session::take_damage() {
+  if (parts_->cursor) note(parts_->cursor->damage());
+  return std::exchange(parts_->damage, {});
 }
 
 const AddressSpace& Session::space() {
@@ -71,6 +92,7 @@ std::optional<std::uint64_t> number_in(std::string_view text, int base) {
 }
 
 std::optional<std::uint64_t> plain_address(std::string_view text) {
+  if (text == "0" || text == "(nil)") return 0;
   if (text.starts_with("0x") || text.starts_with("0X")) return number_in(text.substr(2), 16);
   return text.size() >= 8 ? number_in(text, 16) : std::nullopt;
 }
@@ -89,7 +111,11 @@ Result<std::uint64_t> Session::address(std::string_view text) {
     if (const auto offset = offset_in(text.substr(sign + 1))) {
       const Result<std::uint64_t> base = address(text.substr(0, sign));
       if (!base) return base.error();
-      return text[sign] == '+' ? base.value() + *offset : base.value() - *offset;
+      const bool plus = text[sign] == '+';
+      if (plus ? base.value() > ~std::uint64_t{0} - *offset : base.value() < *offset) {
+        return Error{ErrorCode::Usage, "'" + printable(text) + "' is beyond all addresses"};
+      }
+      return plus ? base.value() + *offset : base.value() - *offset;
     }
   }
   const std::string shown = "'" + printable(text) + "'";

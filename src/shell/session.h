@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -59,6 +60,14 @@ public:
   // Stacks in words; remembers what it has named.
   StackText& stacks() { return parts_->stacks; }
 
+  // When most was live, up to the last event.
+  std::uint64_t peak_bytes() const { return parts_->peak_bytes; }
+  const Moment& peak() const { return parts_->peak; }
+
+  // Blocks of events that could not be read, whoever met them; each is told once.
+  void note(const std::vector<Damage>& damage);
+  std::vector<Damage> take_damage();
+
   // How answers are to look; the caller sets it.
   TextStyle style{};
 
@@ -82,6 +91,10 @@ private:
     std::optional<HeapCursor> cursor{};
     std::uint64_t event = 0, time_us = 0;
     std::uint64_t last_event = 0, last_us = 0;
+    std::uint64_t peak_bytes = 0;
+    Moment peak{};
+    std::vector<Damage> damage{};           // not told yet
+    std::set<std::uint64_t> known_damage{}; // offsets
     std::atomic<bool> stop = false;
   };
   explicit Session(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}

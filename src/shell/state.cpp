@@ -34,7 +34,7 @@ Result<> where(Session& session, Words& words, Printer& out) {
   const bool json = words.flag("--json");
   if (const Result<> done = words.finish(); !done) return done.error();
   const HeapTotals& now = session.heap().totals();
-  const HeapTotals& all = session.view().answers().totals;
+  const Moment& peak_at = session.peak();
   const Sample* sample = sample_at(session.tape(), session.time_us());
   const std::size_t threads = threads_at(session.tape(), session.time_us());
   if (json) {
@@ -44,7 +44,7 @@ Result<> where(Session& session, Words& words, Printer& out) {
         .field("live_bytes", now.live_bytes)
         .field("live_blocks", now.live_blocks);
     writer.field("allocated_bytes", now.allocated_bytes).field("allocated_blocks", now.allocated_blocks);
-    writer.field("peak_bytes", all.peak_bytes).field("peak_event", all.peak_event).field("threads", threads);
+    writer.field("peak_bytes", session.peak_bytes()).field("peak_event", peak_at.event).field("threads", threads);
     if (sample != nullptr)
       writer.field("rss_bytes", sample->rss_bytes).field("anonymous_bytes", sample->anonymous_bytes);
     out.print(writer.end_object().text() + "\n");
@@ -56,17 +56,17 @@ Result<> where(Session& session, Words& words, Printer& out) {
   text += fmt::format("  live      {} in {}\n", exact_bytes_text(now.live_bytes), count_of(now.live_blocks, "block"));
   text += fmt::format("  so far    {} allocated in {}\n", bytes_text(now.allocated_bytes),
                       count_of(now.allocated_blocks, "block"));
-  if (all.peak_event != 0) {
-    const std::uint64_t peak = all.peak_event;
+  if (peak_at.event != 0) {
+    const std::uint64_t peak = peak_at.event;
     const std::string distance =
         session.event() == peak ? "here"
         : session.event() < peak
             ? count_of(peak - session.event(), "event") + " and " +
-                  duration_text(all.peak_us - std::min(all.peak_us, session.time_us())) + " ahead"
+                  duration_text(peak_at.time_us - std::min(peak_at.time_us, session.time_us())) + " ahead"
             : count_of(session.event() - peak, "event") + " and " +
-                  duration_text(session.time_us() - std::min(session.time_us(), all.peak_us)) + " back";
-    text += fmt::format("  peak      {}, {}; {} of it is live now\n", bytes_text(all.peak_bytes), distance,
-                        percent_text(now.live_bytes, all.peak_bytes));
+                  duration_text(session.time_us() - std::min(session.time_us(), peak_at.time_us)) + " back";
+    text += fmt::format("  peak      {}, {}; {} of it is live now\n", bytes_text(session.peak_bytes()), distance,
+                        percent_text(now.live_bytes, session.peak_bytes()));
   }
   if (sample != nullptr) {
     text += fmt::format("  RSS       {}, {} of it anonymous (sampled {})\n", bytes_text(sample->rss_bytes),

@@ -1,8 +1,6 @@
 // Could the events have happened?
 #include "report/verify_tape.h"
 
-#include <cstdlib>
-
 #include "shell/all_commands.h"
 
 namespace heaptape {
@@ -10,13 +8,10 @@ namespace {
 
 Result<> verify(Session& session, Words& words, Printer& out) {
   const bool json = words.flag("--json");
-  const auto limit = words.option("--limit");
+  const Result<std::uint64_t> limit = words.count("--limit", session.last_event());
   if (!limit) return limit.error();
   if (const Result<> done = words.finish(); !done) return done.error();
-  VerifyTape options{.limit = session.last_event(), .should_stop = session.stopper()};
-  if (limit.value() && (options.limit = std::strtoull(limit.value()->c_str(), nullptr, 10)) == 0) {
-    return Error{ErrorCode::Usage, "--limit needs a number of events"};
-  }
+  const VerifyTape options{.limit = limit.value(), .should_stop = session.stopper()};
   const Verdict verdict = verify_tape(session.tape(), options);
   out.print(json ? verdict_json(session.view().path(), verdict) : verdict_text(session.view().path(), verdict));
   return Unit{};

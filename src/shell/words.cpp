@@ -1,6 +1,7 @@
 #include "shell/words.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace heaptape {
 
@@ -62,6 +63,13 @@ bool Words::is_option(const Word& word) {
          (word.raw[1] == '-' || (word.raw[1] >= 'a' && word.raw[1] <= 'z'));
 }
 
+bool Words::has(std::string_view name) const {
+  return std::any_of(words_.begin(), words_.end(), [&](const Word& word) {
+    return word.raw == name ||
+           (word.text.starts_with(name) && word.text.size() > name.size() && word.text[name.size()] == '=');
+  });
+}
+
 bool Words::flag(std::string_view name) {
   return std::erase_if(words_, [&](const Word& word) { return word.raw == name; }) != 0;
 }
@@ -83,6 +91,20 @@ Result<std::optional<std::string>> Words::option(std::string_view name) {
     }
   }
   return value;
+}
+
+Result<std::uint64_t> Words::count(std::string_view name, std::uint64_t otherwise) {
+  const Result<std::optional<std::string>> given = option(name);
+  if (!given) return given.error();
+  if (!given.value()) return otherwise;
+  const std::string& text = *given.value();
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, status] = std::from_chars(text.data(), end, number);
+  if (status != std::errc{} || rest != end || number == 0 || number > 1'000'000'000) {
+    return Error{ErrorCode::Usage, std::string(name) + " needs a number from 1 to 1,000,000,000, not '" + text + "'"};
+  }
+  return number;
 }
 
 std::size_t Words::next_plain() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,10 +28,15 @@ public:
   // As they come from main(): quotes are ordinary characters.
   explicit Words(const std::vector<std::string>& arguments);
 
+  // Whether an option is there, without taking it.
+  bool has(std::string_view name) const;
   // Takes an option without a value, such as "--json". Whether it was there.
   bool flag(std::string_view name);
   // Takes "--name VALUE" or "--name=VALUE". The last one counts. An Error when the value is missing.
   Result<std::optional<std::string>> option(std::string_view name);
+
+  // The same for a count from 1 to 10^9, and how many it is without the option.
+  Result<std::uint64_t> count(std::string_view name, std::uint64_t otherwise);
 
   // Takes the next plain word, nullopt when there is none. An option that was not taken before is no plain word; "-5" is one.
   std::optional<std::string> next();

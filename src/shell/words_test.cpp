@@ -42,6 +42,13 @@ TEST(Words, WhatNobodyTookIsRefusedByName) {
   EXPECT_EQ(words_of("--png").option("--png").error().sentence, "--png needs a value");
 }
 
+TEST(Words, ACountIsANumberAndNothingElse) {
+  EXPECT_EQ(words_of("-n 5").count("-n", 20).value(), 5u);
+  EXPECT_EQ(words_of("").count("-n", 20).value(), 20u);
+  for (const char* wrong : {"-n 0", "-n -1", "-n 5x", "-n 18446744073709551615", "-n"})
+    EXPECT_FALSE(words_of(wrong).count("-n", 20).ok()) << wrong;
+}
+
 TEST(Words, AValueOfAnOptionIsNotTheFirstWord) {
   const auto any = [](const std::string&) { return true; };
   EXPECT_EQ(words_of("--png old.png app.tape").take_first("--by --png", any), "app.tape");

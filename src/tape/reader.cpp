@@ -54,6 +54,23 @@ std::uint64_t TapeReader::events_fingerprint() const { return state_->tape.event
 const std::vector<std::byte>& TapeReader::index() const { return state_->tape.index; }
 std::uint64_t TapeReader::append_offset() const { return state_->tape.append_offset; }
 
+std::vector<Damage> TapeReader::check_event_blocks() const {
+  const LoadedTape& tape = state_->tape;
+  std::vector<Damage> found;
+  std::vector<std::byte> buffer;
+  for (const EventBlockInfo& block : tape.event_blocks) {
+    const auto header =
+        parse_block_header(tape.source.read(block.offset, sizeof(format::BlockHeader), buffer), tape.checksums);
+    const auto payload =
+        header ? tape.source.read(block.offset + sizeof(format::BlockHeader), header->stored_bytes, buffer)
+               : std::span<const std::byte>();
+    const bool holds = header && payload.size() == header->stored_bytes &&
+                       (tape.checksums == Checksums::Ignore || format::checksum(payload) == header->payload_checksum);
+    if (!holds) found.push_back({block.offset, block.bytes, "checksum differs"});
+  }
+  return found;
+}
+
 std::optional<std::vector<std::byte>> TapeReader::read_index_part(std::uint64_t offset) const {
   const LoadedTape& tape = state_->tape;
   std::vector<std::byte> buffer;
