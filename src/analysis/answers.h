@@ -131,7 +131,7 @@ struct Growth {
 
 struct Answers {
   HeapTotals totals;                    // equal to the tape's summary to the byte
-  std::uint64_t end_us = 0;             // time of the last event
+  std::uint64_t end_us = 0;             // end of the run: of the recording, or the last event, sample or mark
   std::uint64_t unread_events = 0;      // on the tape, but damaged: they are in none of the figures
   std::uint64_t unknown_stacks = 0;     // events whose stack is damaged and reads as "no stack"
   std::vector<OwnerFigures> by_owner;   // by stack, then thread; those that made a block

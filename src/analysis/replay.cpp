@@ -245,7 +245,7 @@ Answers Replay::finish() {
   while (next_growth_ < kGrowthMoments) take_growth();
   Answers answers;
   answers.totals = state_.totals();
-  answers.end_us = state_.time_us();
+  answers.end_us = std::max(options_.end_us, state_.time_us());
 
   answers.by_owner.reserve(rows_.size());
   for (const OwnerRow& row : rows_) {
@@ -272,7 +272,7 @@ Answers Replay::finish() {
     answers.sizes[i] = {sizes_[i].allocated, sizes_[i].live(), sizes_[i].at_peak(epoch_)};
   answers.lifetimes = lifetimes_;
   state_.blocks().for_each([&](const Block& block) {
-    answers.lifetimes[log_bucket(state_.time_us() - block.time_us)].live += Cost::of(block.size);
+    answers.lifetimes[log_bucket(answers.end_us - block.time_us)].live += Cost::of(block.size);
   });
 
   answers.mappings = mappings_;
