@@ -114,7 +114,10 @@ void Collector::sleep(std::uint64_t ns) {
   header.collector_asleep.store(0, std::memory_order_relaxed);
 }
 
+void Collector::hold_program() { program_fd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, program_, 0))); }
+
 bool Collector::wait_for_program(ProgramEnd& end) {
+  end.adopt(std::move(program_fd_));
   end.watch(program_);
   std::uint64_t rest = kMs;
   while (memory_.header().attached.load(std::memory_order_acquire) == 0) { // pairs with the recorder's attaching

@@ -39,6 +39,8 @@ public:
   const std::string& tape_path() const { return tape_path_; }
   int memory_fd() const { return memory_.fd(); }
 
+  // Opens what tells the program's end, while it waits for us; afterwards a short program may be gone before we look.
+  void hold_program();
   // `link`: the launcher's socket, or none. `tell` shows the user a problem that cannot wait for the end (the tape takes no
   // more, while the program runs on). Returns when the program is gone and the tape is finished.
   using Tell = std::function<void(const std::string& sentence)>;
@@ -58,6 +60,7 @@ private:
   SharedMemory memory_;
   pid_t program_;
   std::string program_name_;
+  UniqueFd program_fd_; // pidfd of the program, until it is watched
   UniqueFd executable_; // the program's file, if its names are wanted at the end
   std::optional<TapeWriter> writer_;
   std::string tape_path_;

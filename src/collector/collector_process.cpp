@@ -175,6 +175,7 @@ int collect_for(int socket_fd, const CollectorOptions& given) {
   if (const Result<> created = collector.create_tape(program); !created.ok()) {
     return refuse(socket.get(), created.error().sentence);
   }
+  collector.hold_program();
   wire::HelloReply reply{};
   reply.pid = static_cast<std::uint32_t>(::getpid());
   if (!send_reply(socket.get(), reply, collector.memory_fd())) return 1;

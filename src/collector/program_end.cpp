@@ -30,7 +30,7 @@ ProgramEnd::~ProgramEnd() {
 
 void ProgramEnd::watch(pid_t program) {
   program_.store(program, std::memory_order_release);
-  if (program > 0) {
+  if (program > 0 && !pidfd_) {
     pidfd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, program, 0)));
     if (!pidfd_ && errno == ESRCH) gone_.store(true, std::memory_order_release);
   }

@@ -29,6 +29,8 @@ public:
   ProgramEnd(const ProgramEnd&) = delete;
   ProgramEnd& operator=(const ProgramEnd&) = delete;
 
+  // Before watch(): a pidfd of the program that was opened while it was sure to be there.
+  void adopt(UniqueFd pidfd) { pidfd_ = std::move(pidfd); }
   // Starts watching; once. Without a pidfd (old kernel) gone() asks the kernel itself.
   void watch(pid_t program);
 
