@@ -29,6 +29,13 @@ bool accepts(Stacks& program, StackId stack, const std::vector<Rule>& rules) {
 
 constexpr bool kInclude = true, kExclude = false, kModule = true, kFunction = false;
 
+TEST(Pattern, ThatWouldTakeAllMemoryIsRefused) {
+  EXPECT_FALSE(Pattern::compile("((((a{1,255}){1,255}){1,255}){1,255})").ok());
+  EXPECT_FALSE(Pattern::compile("(a{200}){200}").ok());
+  EXPECT_TRUE(Pattern::compile("[0-9]{1,200}x{3}").ok());
+  EXPECT_TRUE(Pattern::compile("a{2,}").ok());
+}
+
 TEST(FrameFilter, WithoutRulesEveryStackIsWanted) {
   Stacks program;
   EXPECT_TRUE(accepts(program, program.stack({"main"}), {}));
