@@ -22,7 +22,7 @@ namespace heaptape {
 
 struct ReplayOptions {
   // Of the whole run; both only shape the timeline and the moments of growth.
-  std::uint64_t end_us = 0; // time of the last event
+  std::uint64_t end_us = 0; // its end, which may be later than the last event
   std::uint64_t events = 0;
   // A block is temporary when the thread that made it releases it within so many of its next events.
   std::uint64_t temporary_events = 1;

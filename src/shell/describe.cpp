@@ -38,13 +38,6 @@ std::string offset_words(std::uint64_t offset) {
   return offset == 0 ? "the start of" : count_of(offset, "byte") + " into";
 }
 
-std::string live_block_text(Session& session, StackText& stacks, const Block& block) {
-  const Owner owner = session.heap().owner_of(block);
-  return fmt::format("{}  {}, made {} by {} ({})\n    {}\n", hex(block.address), block_words(block.size),
-                     ago_text(block.time_us, session.time_us()), thread_text(session, owner.thread),
-                     moment_text(block.event, block.time_us), stacks.chain(owner.stack, 4));
-}
-
 std::string life_text(Session& session, StackText& stacks, const Tenant& life) {
   const std::uint64_t now_us = session.time_us();
   std::string text = fmt::format("{}  {}\n", session.style.bold(hex(life.address)), block_words(life.size));

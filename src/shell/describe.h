@@ -16,7 +16,7 @@ namespace heaptape {
 std::string hex(std::uint64_t number);                            // "0x5581c2e0"
 std::string moment_text(std::uint64_t event, std::uint64_t us);   // "event 1,234 at 12.500000 s"
 std::string thread_text(const Session& session, ThreadId thread); // "thread 3 (worker)"
-// "1.20 ms ago", "at the same time", "3.1 s later": one moment seen from another.
+// "1.20 ms earlier", "in the same microsecond", "3.1 s later": one moment seen from another.
 std::string ago_text(std::uint64_t then_us, std::uint64_t now_us);
 
 // "64-byte block" and "empty block"; with "a" or "an" in front.
@@ -25,8 +25,6 @@ std::string a_block(std::uint64_t size);
 // Where an address lies in a block: "the start of", "16 bytes into".
 std::string offset_words(std::uint64_t offset);
 
-// Two lines about a live block: what and since when; by whom.
-std::string live_block_text(Session& session, StackText& stacks, const Block& block);
 // Lines about one life: what it was, who made it, who ended it, what became of it. Times are told from the cursor.
 std::string life_text(Session& session, StackText& stacks, const Tenant& life);
 

@@ -7,7 +7,6 @@
 #include "analysis/address_space.h"
 #include "analysis/event_search.h"
 #include "base/number_text.h"
-#include "shell/all_commands.h"
 #include "shell/describe.h"
 
 namespace heaptape {
@@ -33,7 +32,6 @@ public:
       answer_ = {};
     }
     past_ = look(address_, address_ + 1);
-    near_ = look(address_ > kReach ? address_ - kReach : 0, address_ + 1);
     if (in_live_block() || behind_live_block(true) || in_freed_block()) return finish();
     if (behind_freed_block() || behind_live_block(false) || before_live_block()) return finish();
     by_mapping();
@@ -131,12 +129,11 @@ private:
   bool in_live_block() {
     const std::optional<Block> holder = session_.heap().find_around(address_);
     if (!holder) return false;
-    const Tenant tenant = tenant_of(*holder);
-    const Tenant* life = &tenant;
-    set(AddressKind::LiveBlock, *life, address_ - life->address);
-    answer_.verdict = fmt::format("{} a live {}", place_in(*life), block_words(life->size));
-    add_maker(*life);
-    add_former(*life);
+    const Tenant life = tenant_of(*holder);
+    set(AddressKind::LiveBlock, life, address_ - life.address);
+    answer_.verdict = fmt::format("{} a live {}", place_in(life), block_words(life.size));
+    add_maker(life);
+    add_former(life);
     return true;
   }
 
@@ -147,33 +144,33 @@ private:
     const std::uint64_t end = before->address + before->size;
     if (address_ < end || (owned ? address_ >= before->address + usable_bytes(before->size) : address_ - end >= kReach))
       return false;
-    const Tenant tenant = tenant_of(*before);
-    const Tenant* life = &tenant;
-    const std::uint64_t past = address_ - life->address - life->size;
-    set(AddressKind::PastEnd, *life, past);
+    const Tenant life = tenant_of(*before);
+    const std::uint64_t past = address_ - life.address - life.size;
+    set(AddressKind::PastEnd, life, past);
     answer_.verdict = fmt::format("{} the end of a live {}",
-                                  past == 0 ? "one past" : count_of(past, "byte") + " behind", block_words(life->size));
-    add_maker(*life);
-    if (!owned) add_freed_here();
+                                  past == 0 ? "one past" : count_of(past, "byte") + " behind", block_words(life.size));
+    add_maker(life);
     return true;
   }
 
   bool before_live_block() {
     const std::optional<Block> after = live_after();
     if (!after || after->address - address_ > 16) return false;
-    const Tenant tenant = tenant_of(*after);
-    const Tenant* life = &tenant;
-    set(AddressKind::BeforeStart, *life, life->address - address_);
+    const Tenant life = tenant_of(*after);
+    set(AddressKind::BeforeStart, life, life.address - address_);
     answer_.verdict = fmt::format("{} in front of a live {}, where the allocator keeps its own notes",
-                                  count_of(life->address - address_, "byte"), block_words(life->size));
-    add_maker(*life);
+                                  count_of(life.address - address_, "byte"), block_words(life.size));
+    add_maker(life);
     return true;
   }
 
   // One past the end of a block that is gone, when nothing else is as near.
   bool behind_freed_block() {
+    // Only now: it reads the whole tape once more.
+    const History near = look(address_ > kReach ? address_ - kReach : 0, address_ + 1);
+    past_.stopped |= near.stopped;
     const Tenant* nearest = nullptr;
-    for (const Tenant& one : near_.lives) {
+    for (const Tenant& one : near.lives) {
       const std::uint64_t end = one.address + one.size;
       if (one.ended == LifeEnd::Live || address_ < end || address_ >= one.address + usable_bytes(one.size)) continue;
       if (nearest == nullptr || one.end_event > nearest->end_event) nearest = &one;
@@ -186,13 +183,6 @@ private:
     add_ender(*nearest);
     add_maker(*nearest);
     return true;
-  }
-
-  void add_freed_here() {
-    const Tenant* life = latest([&](const Tenant& one) { return one.ended != LifeEnd::Live && covers(one); });
-    if (life == nullptr) return;
-    answer_.details += fmt::format("  earlier it was {} bytes into a {}, freed {}\n", address_ - life->address,
-                                   block_words(life->size), since(life->end_us));
   }
 
   bool in_freed_block() {
@@ -213,18 +203,22 @@ private:
                                                        .most = 1'000'000,
                                                        .should_stop = session_.stopper()});
     session_.note(later.damage);
-    for (const MappingLife& mapping : later.mappings) {
-      if (mapping.piece.event <= life->end_event) continue;
-      answer_.details += fmt::format("  mapped {} ({}) by\n    {}\n", since(mapping.piece.time_us),
-                                     moment_text(mapping.piece.event, mapping.piece.time_us),
-                                     session_.stacks().chain(mapping.piece.stack, 4));
+    const auto mapping = std::find_if(later.mappings.begin(), later.mappings.end(),
+                                      [&](const MappingLife& one) { return one.piece.event > life->end_event; });
+    const auto next = std::find_if(later.lives.begin(), later.lives.end(),
+                                   [&](const Tenant& one) { return one.event > life->end_event; });
+    const bool is_mapped = mapping != later.mappings.end();
+    const bool is_reused = next != later.lives.end();
+    if (is_mapped && (!is_reused || mapping->piece.event < next->event)) {
+      answer_.details += fmt::format("  mapped {} ({}) by\n    {}\n", since(mapping->piece.time_us),
+                                     moment_text(mapping->piece.event, mapping->piece.time_us),
+                                     session_.stacks().chain(mapping->piece.stack, 4));
       return true;
     }
-    for (const Tenant& next : later.lives) {
-      if (next.event <= life->end_event) continue;
-      answer_.details += fmt::format("  reused {} ({}) as part of a {} of\n    {}\n", since(next.time_us),
-                                     moment_text(next.event, next.time_us), block_words(next.size),
-                                     session_.stacks().chain(next.owner.stack, 4));
+    if (is_reused) {
+      answer_.details += fmt::format("  reused {} ({}) as part of {} of\n    {}\n", since(next->time_us),
+                                     moment_text(next->event, next->time_us), a_block(next->size),
+                                     session_.stacks().chain(next->owner.stack, 4));
       return true;
     }
     answer_.details += "  not reused since\n";
@@ -330,77 +324,18 @@ private:
 
   Explanation finish() {
     add_bad_releases();
-    if (past_.stopped || near_.stopped) answer_.details += "  (stopped: what was there before is not complete)\n";
+    if (past_.stopped) answer_.details += "  (stopped: what was there before is not complete)\n";
     return std::move(answer_);
   }
 
   Session& session_;
   std::uint64_t address_;
   History past_; // that covered the address
-  History near_; // and in front of it
   Explanation answer_;
 };
 
-Result<> explain(Session& session, Words& words, Printer& out) {
-  const bool json = words.flag("--json");
-  const auto word = words.next();
-  if (!word) return Error{ErrorCode::Usage, "explain needs an address or a symbol: explain 0x55d0c4a2e2a0"};
-  if (const Result<> done = words.finish(); !done) return done.error();
-  const Result<std::uint64_t> address = session.address(*word);
-  if (!address) return address.error();
-  const Explanation answer = explain_address(session, address.value());
-  if (!json) {
-    out.print(session.style.bold(hex(address.value()) + " is " + answer.verdict) + "\n" + answer.details);
-    return Unit{};
-  }
-  JsonWriter writer;
-  writer.begin_object().field("address", std::string_view(hex(address.value()))).field("event", session.event());
-  writer.field("kind", address_kind_name(answer.kind)).field("verdict", std::string_view(answer.verdict));
-  if (answer.block) {
-    writer.field("offset", answer.offset).key("block");
-    write_life_json(writer, session.stacks(), *answer.block);
-  }
-  out.print(writer.end_object().text() + "\n");
-  return Unit{};
-}
-
 } // namespace
 
-const char* address_kind_name(AddressKind kind) {
-  switch (kind) {
-  case AddressKind::Null: return "null";
-  case AddressKind::Poison: return "poison";
-  case AddressKind::Text: return "text";
-  case AddressKind::NotCanonical: return "not canonical";
-  case AddressKind::LiveBlock: return "live block";
-  case AddressKind::FreedBlock: return "freed block";
-  case AddressKind::PastEnd: return "past the end";
-  case AddressKind::BeforeStart: return "before the start";
-  case AddressKind::Stack: return "stack";
-  case AddressKind::Global: return "global";
-  case AddressKind::Code: return "code";
-  case AddressKind::FreeMemory: return "free memory";
-  case AddressKind::Mapping: return "mapping";
-  case AddressKind::Nothing: return "nothing";
-  }
-  return "?";
-}
-
 Explanation explain_address(Session& session, std::uint64_t address) { return Explainer(session, address).run(); }
-
-const Command kExplainCommand{.name = "explain",
-                              .arguments = "ADDR",
-                              .summary = "what an address is: block, freed block, stack, global, nothing",
-                              .help =
-                                  "For an address out of a crash. Says whether it lies in a live block, in a freed\n"
-                                  "one (by whom, how long ago, who has reused it), just behind or in front of one,\n"
-                                  "on a thread's stack, in a variable, in code, in a mapping; whether it is null\n"
-                                  "with an offset, a pattern that marks bad memory, or text.\n"
-                                  "--json   as JSON\n",
-                              .example = "explain 0x55d0c4a2e2b0",
-                              .group = CommandGroup::Memory,
-                              .takes = Takes::Address,
-                              .run = explain,
-                              .alias = "x"};
 
 } // namespace heaptape

@@ -1,0 +1,69 @@
+// The command "explain": an Explanation as text and as JSON.
+#include "shell/all_commands.h"
+#include "shell/describe.h"
+#include "shell/explain.h"
+
+namespace heaptape {
+namespace {
+
+Result<> explain(Session& session, Words& words, Printer& out) {
+  const bool json = words.flag("--json");
+  const auto word = words.next();
+  if (!word) return Error{ErrorCode::Usage, "explain needs an address or a symbol: explain 0x55d0c4a2e2a0"};
+  if (const Result<> done = words.finish(); !done) return done.error();
+  const Result<std::uint64_t> address = session.address(*word);
+  if (!address) return address.error();
+  const Explanation answer = explain_address(session, address.value());
+  if (!json) {
+    out.print(session.style.bold(hex(address.value()) + " is " + answer.verdict) + "\n" + answer.details);
+    return Unit{};
+  }
+  JsonWriter writer;
+  writer.begin_object().field("address", std::string_view(hex(address.value()))).field("event", session.event());
+  writer.field("kind", address_kind_name(answer.kind)).field("verdict", std::string_view(answer.verdict));
+  if (answer.block) {
+    writer.field("offset", answer.offset).key("block");
+    write_life_json(writer, session.stacks(), *answer.block);
+  }
+  out.print(writer.end_object().text() + "\n");
+  return Unit{};
+}
+
+} // namespace
+
+const char* address_kind_name(AddressKind kind) {
+  switch (kind) {
+  case AddressKind::Null: return "null";
+  case AddressKind::Poison: return "poison";
+  case AddressKind::Text: return "text";
+  case AddressKind::NotCanonical: return "not canonical";
+  case AddressKind::LiveBlock: return "live block";
+  case AddressKind::FreedBlock: return "freed block";
+  case AddressKind::PastEnd: return "past the end";
+  case AddressKind::BeforeStart: return "before the start";
+  case AddressKind::Stack: return "stack";
+  case AddressKind::Global: return "global";
+  case AddressKind::Code: return "code";
+  case AddressKind::FreeMemory: return "free memory";
+  case AddressKind::Mapping: return "mapping";
+  case AddressKind::Nothing: return "nothing";
+  }
+  return "?";
+}
+
+const Command kExplainCommand{.name = "explain",
+                              .arguments = "ADDR",
+                              .summary = "what an address is: block, freed block, stack, global, nothing",
+                              .help =
+                                  "For an address out of a crash. Says whether it lies in a live block, in a freed\n"
+                                  "one (by whom, how long ago, who has reused it), just behind or in front of one,\n"
+                                  "on a thread's stack, in a variable, in code, in a mapping; whether it is null\n"
+                                  "with an offset, a pattern that marks bad memory, or text.\n"
+                                  "--json   as JSON\n",
+                              .example = "explain 0x55d0c4a2e2b0",
+                              .group = CommandGroup::Memory,
+                              .takes = Takes::Address,
+                              .run = explain,
+                              .alias = "x"};
+
+} // namespace heaptape
