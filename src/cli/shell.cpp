@@ -135,7 +135,9 @@ int shell(Arguments arguments) {
       ->type_name("CMD")
       ->allow_extra_args(false);
   app.add_option("--at", wishes.at, "where the cursor stands at first (default: end)")->type_name("POSITION");
-  app.add_option("--limit", wishes.limit, "the tape seems to end with event N")->type_name("N");
+  app.add_option("--limit", wishes.limit, "the tape seems to end with event N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000}))
+      ->type_name("N");
   app.add_option("--names", wishes.names, "short (default), full (with parameters and template arguments) or mangled")
       ->type_name("FORM");
   app.add_option("--color", wishes.color, "auto (default: on a terminal, unless NO_COLOR is set), always or never")

@@ -1,7 +1,5 @@
 #include "cli/tape_session.h"
 
-#include <charconv>
-
 #include "cli/report_options.h"
 #include "cli/terminal.h"
 
@@ -9,20 +7,15 @@ namespace heaptape::cli {
 
 Result<SessionWishes> take_session_options(Words& words) {
   SessionWishes wishes;
-  std::string limit;
-  for (const auto& [name, value] : {std::pair{"--at", &wishes.at}, std::pair{"--names", &wishes.names},
-                                    std::pair{"--color", &wishes.color}, std::pair{"--limit", &limit}}) {
+  for (const auto& [name, value] :
+       {std::pair{"--at", &wishes.at}, std::pair{"--names", &wishes.names}, std::pair{"--color", &wishes.color}}) {
     const auto given = words.option(name);
     if (!given) return given.error();
     if (given.value()) *value = *given.value();
   }
-  if (!limit.empty()) {
-    const char* const end = limit.data() + limit.size();
-    const auto [rest, status] = std::from_chars(limit.data(), end, wishes.limit);
-    if (status != std::errc{} || rest != end || wishes.limit == 0) {
-      return Error{ErrorCode::Usage, "--limit needs a number of events, not '" + limit + "'"};
-    }
-  }
+  const Result<std::uint64_t> limit = words.count("--limit", 0);
+  if (!limit) return limit.error();
+  wishes.limit = limit.value();
   return wishes;
 }
 

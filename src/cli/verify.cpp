@@ -30,7 +30,9 @@ int verify(Arguments arguments) {
   bool json = false;
   VerifyTape options;
   CLI::App app("", "verify");
-  app.add_option("--limit", options.limit, "look at the first N events only")->type_name("N");
+  app.add_option("--limit", options.limit, "look at the first N events only")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000}))
+      ->type_name("N");
   app.add_flag("--json", json, "one JSON object");
   app.add_option("TAPE", name);
   if (const auto status = parse(app, kHelp, arguments)) return *status;
