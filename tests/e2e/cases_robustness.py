@@ -94,15 +94,15 @@ def a_stopped_collector_loses_nothing(test):
 
 
 def record_onto_a_small_disk(test, form):
-    """400,000 blocks on each of two threads, and room for a small part of their events."""
+    """3,000,000 blocks on each of two threads: megabytes of tape, and room for three blocks of events or a few more."""
     as_root()
     folder = test.new_tapes_folder()
-    mounted = subprocess.run([installed("mount"), "-t", "tmpfs", "-o", "size=64k", "none", str(folder)], check=False)
+    mounted = subprocess.run([installed("mount"), "-t", "tmpfs", "-o", "size=256k", "none", str(folder)], check=False)
     if mounted.returncode != 0:
         raise Skip("cannot mount a small file system")
     try:
         os.chmod(folder, 0o777)
-        words, variables = test.form(form, [program("steady"), "stop", "400000"], (), folder)
+        words, variables = test.form(form, [program("steady"), "stop", "3000000"], (), folder)
         variables.pop("HEAPTAPE_QUIET", None)
         outcome = test.run([word for word in words if word != "-q"], env=variables)
         (tape,) = test.tapes()
