@@ -2,6 +2,7 @@
 #   bin/heaptape
 #   lib/MULTIARCH/heaptape/libheaptape.so   in a folder of its own: it is preloaded, never linked against
 #   include/heaptape/*.h
+#   share/man/man1/heaptape*.1, and completions for bash, zsh and fish
 #   share/doc/heaptape/copyright, CHANGELOG.md
 install(TARGETS heaptape RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS heaptape_recorder LIBRARY DESTINATION ${HEAPTAPE_INSTALL_RECORDER_DIR})
@@ -15,6 +16,21 @@ install(
   DESTINATION ${CMAKE_INSTALL_DOCDIR}
   RENAME copyright)
 install(FILES ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# The manual and the completions are made by the program itself: what they say is what it does.
+if(NOT HEAPTAPE_SANITIZE AND NOT HEAPTAPE_FUZZ)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set(manual ${PROJECT_BINARY_DIR}/manual)
+  add_custom_command(
+    OUTPUT ${manual}/man/heaptape.1
+    COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/make_manual.py $<TARGET_FILE:heaptape> ${manual}
+    DEPENDS heaptape ${PROJECT_SOURCE_DIR}/tools/make_manual.py)
+  add_custom_target(heaptape_manual ALL DEPENDS ${manual}/man/heaptape.1)
+  install(DIRECTORY ${manual}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${manual}/completions/heaptape DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${manual}/completions/_heaptape DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+  install(FILES ${manual}/completions/heaptape.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME heaptape)

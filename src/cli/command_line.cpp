@@ -17,7 +17,10 @@ std::string option_label(const CLI::Option& option) {
   std::string label = "  ";
   label += option.get_snames().empty() ? "    " : "-" + option.get_snames().front() + ", ";
   if (!option.get_lnames().empty()) label += "--" + option.get_lnames().front();
-  if (option.get_items_expected_max() > 0) label += " " + option.get_type_name();
+  if (option.get_items_expected_max() > 0) {
+    const std::string type = option.get_type_name();
+    label += " " + type.substr(0, type.find(':')); // CLI11 adds what a check demands
+  }
   return label;
 }
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <string>
 #include <string_view>
 
 #include "cli/commands.h"
@@ -62,6 +63,14 @@ Without TAPE, the newest *.tape in the current directory is meant.
 'heaptape COMMAND --help' says more about a command, 'heaptape --version' which heaptape this is.
 )";
 
+// Every command, a line each: for completion and the manual.
+std::string command_names() {
+  std::string names;
+  for (const Command& command : kCommands) names += std::string(command.name) + "\n";
+  for (const std::string_view asked : kAsked) names += std::string(asked) + "\n";
+  return names;
+}
+
 int print(std::string_view text) {
   Output output;
   output.print("{}", text);
@@ -86,6 +95,7 @@ int run(Arguments arguments) {
   Arguments rest = arguments.subspan(1);
   if (name != "record" && name != "collect") fill_standard_descriptors();
   if (name == "--version" || name == "version") return print("heaptape " HEAPTAPE_VERSION "\n");
+  if (name == "--commands") return print(command_names());
   if (name == "--help" || name == "-h" || (name == "help" && rest.empty())) return print(kHelp);
 
   static constexpr const char* kHelpOption = "--help";
