@@ -24,11 +24,13 @@ constexpr CommandHelp kHelp{
     .purpose =
         "Prints every event of a tape in order: its number, the time in seconds since the recording began, thread, "
         "kind, address and size, and below it the call stack, innermost frame first, as module+offset.",
-    .more = R"(POSITION is an event's number (1000) or a time (12.5s, 200ms, 300us). Both ends are included.
+    .more = R"(POSITION is an event's number (1000), a time (12.5s, 200ms, 300us), start, peak, end, the name of
+a mark, or a sum such as peak-10. Both ends are included.
 
 Examples:
   heaptape dump --no-stacks app.tape | less
   heaptape dump --from 2s --to 2.1s --kind alloc app.tape
+  heaptape dump --from peak-20 --to peak app.tape
   heaptape dump --where 'size>1M and fn~parse' app.tape
   heaptape dump --json app.tape | jq 'select(.size > 1000000)'
 )"};
@@ -39,13 +41,21 @@ struct DumpOptions {
   bool no_stacks = false;
 };
 
-Result<EventFilter> make_filter(const DumpOptions& options, const TapeReader& tape) {
+// Numbers and times need no index; the peak, marks and sums do.
+bool is_plain(const std::string& position) { return position.empty() || parse_position(position).ok(); }
+
+// `view`: for positions that are not plain.
+Result<EventFilter> make_filter(const DumpOptions& options, const TapeReader& tape, const TapeView* view) {
   EventFilter filter;
   for (const auto& [text, position] : {std::pair{&options.from, &filter.from}, std::pair{&options.to, &filter.to}}) {
     if (text->empty()) continue;
-    Result<Position> parsed = parse_position(*text);
-    if (!parsed) return parsed.error();
-    *position = parsed.value();
+    if (is_plain(*text)) {
+      *position = parse_position(*text).value();
+      continue;
+    }
+    const Result<Moment> moment = view->moment(*text);
+    if (!moment) return moment.error();
+    *position = Position{false, std::max<std::uint64_t>(moment.value().event, 1)};
   }
   if (!options.kinds.empty()) {
     Result<KindSet> kinds = KindSet::parse(options.kinds);
@@ -106,12 +116,12 @@ int print_events(const TapeReader& tape, const EventFilter& filter, Filter* wher
 }
 
 // Filters may ask for names and moments, which come with the index.
-int dump_where(DumpOptions& options) {
+int dump_with_index(DumpOptions& options) {
   const Result<TapeView> view = ReportOptions().open(options.tape);
   if (!view) return fail(view.error());
   Result<Filter> where = Filter::parse(options.where, FilterOf::Events, view.value());
   if (!where) return fail(where.error());
-  const Result<EventFilter> filter = make_filter(options, view.value().tape());
+  const Result<EventFilter> filter = make_filter(options, view.value().tape(), &view.value());
   if (!filter) return fail(filter.error());
   return print_events(view.value().tape(), filter.value(), &where.value(), options);
 }
@@ -137,10 +147,10 @@ int dump(Arguments arguments) {
   app.add_option("TAPE", options.tape);
   if (const auto status = parse(app, kHelp, arguments)) return *status;
 
-  if (!options.where.empty()) return dump_where(options);
+  if (!options.where.empty() || !is_plain(options.from) || !is_plain(options.to)) return dump_with_index(options);
   const Result<TapeReader> tape = open_chosen_tape(options.tape);
   if (!tape) return fail(tape.error());
-  const Result<EventFilter> filter = make_filter(options, tape.value());
+  const Result<EventFilter> filter = make_filter(options, tape.value(), nullptr);
   if (!filter) return fail(filter.error());
   return print_events(tape.value(), filter.value(), nullptr, options);
 }

@@ -37,8 +37,9 @@ bool PagedOutput::start_pager() {
     ::setenv("LESS", "FRX", 0);
     ::signal(SIGINT, SIG_DFL);
     ::signal(SIGPIPE, SIG_DFL);
-    const char* pager = std::getenv("PAGER");
-    ::execl("/bin/sh", "sh", "-c", pager != nullptr ? pager : "command -v less >/dev/null && exec less; exec cat",
+    // A pager that is not there must not swallow the answer.
+    ::execl("/bin/sh", "sh", "-c",
+            "wanted=${PAGER-less}; command -v \"${wanted%% *}\" >/dev/null || exec cat; eval \"exec $wanted\"",
             nullptr);
     ::_exit(127);
   }

@@ -176,8 +176,10 @@ int filter(sqlite3_vtab_cursor* vcursor, int used_columns, const char* plan, int
       if (sqlite3_value_type(values[i]) == SQLITE_NULL) wanted.nothing = true;
       if (sqlite3_value_type(values[i]) != SQLITE_TEXT && !columns[column].is_argument) continue;
       const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(values[i]));
-      wanted.texts[column].emplace(text != nullptr ? text : "",
-                                   static_cast<std::size_t>(sqlite3_value_bytes(values[i])));
+      std::string given(text != nullptr ? text : "", static_cast<std::size_t>(sqlite3_value_bytes(values[i])));
+      // An argument is not checked again: live('peak') WHERE at = '$' is empty.
+      if (wanted.texts[column] && *wanted.texts[column] != given) wanted.nothing = true;
+      wanted.texts[column] = std::move(given);
     } else {
       narrow_range(wanted, column, letter, columns[column].type == ColumnType::Real ? 1e6 : 1, values[i]);
     }

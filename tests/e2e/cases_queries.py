@@ -51,6 +51,29 @@ def dump_shows_exactly_the_events_that_a_filter_accepts(test):
 
 
 @case
+def dump_takes_every_kind_of_position(test):
+    tape = recorded(test)
+    events = dumped(tape)
+    peak = json.loads(demand("info", "--json", tape.path))["peak_event"]
+    for text, first, last in (("peak", peak, peak), ("peak-3", peak - 3, peak), ("start", 1, peak), ("end-2", len(events) - 2, len(events))):
+        end = "peak" if last == peak else "end"
+        numbers = [event["event"] for event in dumped(tape, "--from", text, "--to", end)]
+        equal(numbers, list(range(first, last + 1)), f"--from {text} --to {end}")
+    refused = heaptape("dump", "--from", "nowhere", tape.path)
+    equal(refused.returncode, 2, "status for a position that does not exist")
+    check("nowhere" in refused.stderr, refused.stderr)
+
+
+@case
+def a_moment_that_is_given_twice_must_be_the_same(test):
+    tape = recorded(test)
+    (peak,) = sql(tape, "SELECT count(*) AS n FROM live('peak')")
+    check(peak["n"] > 0, "something lives at the peak")
+    equal(sql(tape, "SELECT count(*) AS n FROM live('peak') WHERE at = '$'"), [{"n": 0}], "two different moments")
+    equal(sql(tape, "SELECT count(*) AS n FROM live('peak') WHERE at = 'peak'"), [peak], "the same one twice")
+
+
+@case
 def names_in_filters_are_those_of_the_reports(test):
     tape = recorded(test)
     whole = len(dumped(tape))

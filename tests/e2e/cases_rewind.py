@@ -288,6 +288,18 @@ def long_answers_go_through_the_pager(test):
 
 
 @case
+def a_pager_that_is_not_there_swallows_nothing(test):
+    tape, _ = story(test)
+    shell = Terminal([HEAPTAPE, "shell", tape], environment={"HOME": str(test.work), "PAGER": "/no/such/pager -x"})
+    shell.expect(" s) ")
+    shell.type("help\n")
+    check("Moving the cursor" in shell.expect("Ctrl-C stops a search."), "the whole answer is shown")
+    shell.expect(" s) ")
+    shell.type("quit\n")
+    equal(shell.finish(), 0, "status")
+
+
+@case
 def control_c_stops_a_search_and_not_the_shell(test):
     # A tape that takes a moment to search.
     outcome = test.record([program("steady"), "stop", 1_500_000], options=["--no-index"])
