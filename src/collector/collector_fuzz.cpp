@@ -96,7 +96,7 @@ void write(FakeProgram& fake, Script& script) {
   }
   case 5: {
     auto& node = const_cast<wire::StackNode*>(fake.memory.nodes())[index % kNodes];
-    node.pc_hash = script.take<std::uint32_t>();
+    node.pc = script.take<std::uint32_t>();
     node.parent = script.take<std::uint8_t>();
     if (script.take<std::uint8_t>() % 16 == 0) node.parent = script.take<std::uint32_t>();
     break;

@@ -44,7 +44,7 @@ public:
     const auto id = static_cast<std::uint32_t>(header.node_count.fetch_add(1));
     auto& node = const_cast<wire::StackNode*>(memory.nodes())[id];
     node.parent = parent;
-    node.pc_hash = pc | std::uint64_t{0xabcd} << 48;
+    node.pc = pc;
     return id;
   }
 

@@ -42,7 +42,7 @@ StackId StackFolder::fold_new(std::uint32_t wire_id) {
     known = tape_of_wire_[at];
     if (known != 0) break;
     // Pairs with the release that completes a node before any record names it.
-    if (nodes_[at].pc_hash.load(std::memory_order_acquire) == 0) {
+    if (nodes_[at].pc.load(std::memory_order_acquire) == 0) {
       ++damaged_;
       path_.clear();
       break;
@@ -54,7 +54,7 @@ StackId StackFolder::fold_new(std::uint32_t wire_id) {
     const std::uint32_t at = path_.back();
     path_.pop_back();
     if (tape_of_wire_[at] == 0) {
-      const std::uint64_t pc = nodes_[at].pc_hash.load(std::memory_order_relaxed) & wire::kAddressMask;
+      const std::uint64_t pc = nodes_[at].pc.load(std::memory_order_relaxed) & wire::kAddressMask;
       tape_of_wire_[at] = canonical(known, pc);
     }
     known = tape_of_wire_[at];

@@ -82,13 +82,12 @@ static_assert(sizeof(ThreadSlot) == 128);
 // --------------------------------------------------------------------------------------------------------------- stacks
 
 // A call stack is a path of nodes from a leaf (innermost frame) to a root; its id is the index of the leaf. Node 0 is
-// "no stack". A node is complete when `pc_hash` is not 0; every id in a ready record is complete, and so are its parents.
+// "no stack". A node is complete when `pc` is not 0; every id in a ready record is complete, and so are its parents.
 // Two nodes may hold the same (parent, pc): inserting never waits, so the reader must fold such twins.
-//   pc_hash: bits 0..47 return address, bits 48..63 low bits of the path hash
 struct StackNode {
-  std::atomic<std::uint64_t> pc_hash;
+  std::atomic<std::uint64_t> pc; // return address, less than 2^48
   std::atomic<std::uint32_t> parent;
-  std::atomic<std::uint32_t> hash; // further bits of the path hash, used when a table grows
+  std::uint32_t pad0;
 };
 static_assert(sizeof(StackNode) == 16);
 
@@ -101,11 +100,11 @@ inline constexpr std::uint64_t kMarkEpoch =
 inline constexpr std::uint64_t kEpochs = 2048; // n counts modulo this
 inline constexpr std::uint64_t kFirstAddress = 4096;
 
-// Open addressed, linear probing; key and value of one node.
-//   key:   pc << 16 | (parent & 0xffff); 0 = empty
-//   value: (parent >> 16) << 32 | id;    0 = being inserted
+// Open addressed, linear probing. A stack is known by the hash of its path and its innermost address.
+//   hash:  of the path; 0 = empty
+//   value: (pc & 0xffffffff) << 32 | id; 0 = being inserted
 struct InternEntry {
-  std::atomic<std::uint64_t> key;
+  std::atomic<std::uint64_t> hash;
   std::atomic<std::uint64_t> value;
 };
 static_assert(sizeof(InternEntry) == 16);

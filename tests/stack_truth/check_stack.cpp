@@ -64,7 +64,7 @@ void check_stack(const Frame& site, std::uint32_t stack) noexcept {
 
   const auto* nodes = reinterpret_cast<const wire::StackNode*>(g_recorder.memory + g_recorder.header->config.nodes);
   for (std::uint32_t id = stack; id != 0 && our_count < 2048; id = nodes[id].parent.load()) {
-    const std::uint64_t pc = nodes[id].pc_hash.load() & wire::kAddressMask;
+    const std::uint64_t pc = nodes[id].pc.load() & wire::kAddressMask;
     if (pc >= wire::kFirstAddress) {
       ours[our_count++] = pc;
     } else if (pc < wire::kMarkEpoch) {

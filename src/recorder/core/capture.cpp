@@ -158,19 +158,33 @@ void guard_root(StackCache& cache, const NewFrame& root, const Range& range) noe
   while (used < cache.returns.kRoot) cache.returns.always_holds(++used);
 }
 
-// What is known about the frames so far, on the way from the outside to the innermost.
+// The number of the stack whose innermost frame is the cache's `index`. Most stacks were seen before, and are found without their
+// callers' numbers. The outermost frame's is always known.
+std::uint32_t number_of(StackCache& cache, std::size_t index) noexcept {
+  StackCache::Detail* const details = cache.details;
+  if (details[index].id != 0) return details[index].id;
+  std::uint32_t id = g_recorder.stacks.find(cache.returns.values[index], details[index].hash);
+  if (id == 0) [[unlikely]] {
+    std::size_t known = index - 1;
+    while (details[known].id == 0) --known;
+    id = details[known].id;
+    while (++known < index) {
+      id = details[known].id = g_recorder.stacks.intern(id, cache.returns.values[known], details[known].hash);
+    }
+    id = g_recorder.stacks.intern(id, cache.returns.values[index], details[index].hash);
+  }
+  return details[index].id = id;
+}
+
+// Whether the way outward depends on RBP, on the way from the outside to the innermost frame.
 struct Inward {
-  std::uint64_t hash;
-  std::uint32_t id;
   bool needs_rbp;
 
   // Goes on to a frame inside; `caller_slot` is the return slot of the one before. Calls guard(address) for the words that the
   // way outward from here depends on, return slots aside.
   template <class Guard>
-  void add(const NewFrame& frame, std::uint64_t path, std::uint64_t caller_slot, Guard guard) noexcept {
+  void add(const NewFrame& frame, std::uint64_t caller_slot, Guard guard) noexcept {
     const Rule rule = frame.rule;
-    id = g_recorder.stacks.intern(id, frame.pc, path);
-    hash = path;
     if (rule.kind == RuleKind::Drap) [[unlikely]] {
       guard(frame.rbp + static_cast<std::uint64_t>(std::int64_t{rule.cfa_offset}));
       if ((rule.flags & kSavesRbp) != 0 && needs_rbp) {
@@ -190,57 +204,69 @@ struct Inward {
   }
 };
 
-// Puts the fresh frames [first, fresh), innermost first in the array, inside the cache's frames and gives the innermost one's
-// number.
-std::uint32_t add_frames(ThreadState& thread, std::size_t first, std::size_t fresh, std::uint64_t mark,
-                         const Range& range) noexcept {
+// Puts the fresh frames [first, fresh), innermost first in the array, inside the cache's frames.
+void add_frames(ThreadState& thread, std::size_t first, std::size_t fresh, std::uint64_t mark,
+                const Range& range) noexcept {
   StackCache& cache = thread.cache;
   std::size_t count = cache.count;
 
   Inward inward{};
   std::uint16_t extra = 0;
+  std::uint64_t hash = 0;
+  std::uint32_t root = 0;
   if (count != 0) {
     const StackCache::Detail& outer = cache.details[count - 1];
-    inward = {outer.hash, outer.id, outer.needs_rbp};
+    inward = {outer.needs_rbp};
     extra = outer.extra_end;
+    hash = outer.hash;
   } else {
-    inward.id = root_of(mark, inward.hash);
+    root = root_of(mark, hash);
   }
-  // Where each frame's number is looked up depends on addresses only, so all the looking up can be under way at once.
-  std::uint64_t hash = inward.hash;
+  // Where the number is looked up depends on addresses only, so that can be under way meanwhile.
   for (std::size_t i = fresh, k = count; i > first; --i, ++k) {
     hash = path_hash(hash, thread.fresh[i - 1].pc);
     cache.details[k].hash = hash;
-    __builtin_prefetch(g_recorder.stacks.place_of(hash));
   }
+  if (first == 0) __builtin_prefetch(g_recorder.stacks.place_of(hash));
   for (std::size_t i = fresh; i > first; --i, ++count) {
     const NewFrame& frame = thread.fresh[i - 1];
     StackCache::Detail& detail = cache.details[count];
+    detail.id = 0;
     if (count == 0) [[unlikely]] {
-      inward.id = g_recorder.stacks.intern(inward.id, frame.pc, detail.hash);
+      detail.id = g_recorder.stacks.intern(root, frame.pc, detail.hash);
       inward.needs_rbp = frame.rule.kind == RuleKind::Rbp || frame.rule.kind == RuleKind::Drap;
       guard_root(cache, frame, range);
     } else {
-      inward.add(frame, detail.hash, cache.returns.addresses[count - 1],
+      inward.add(frame, cache.returns.addresses[count - 1],
                  [&](std::uint64_t address) { cache.extra.set(extra++, address, load(address)); });
     }
     cache.returns.set(count, frame.slot, frame.pc);
     detail.rbp = frame.rbp;
     detail.rule = frame.rule;
-    detail.id = inward.id;
     detail.extra_end = extra;
     detail.needs_rbp = inward.needs_rbp;
     cache.stamps[count] = ++cache.stamps_given;
   }
   cache.count = static_cast<std::uint32_t>(count);
-  return inward.id;
+}
+
+// The number of a stack that is new: the fresh frames inside the cache's frame `join`.
+[[gnu::noinline, gnu::cold]] std::uint32_t intern_inside(ThreadState& thread, std::size_t fresh,
+                                                         std::size_t join) noexcept {
+  std::uint32_t id = number_of(thread.cache, join);
+  std::uint64_t hash = thread.cache.details[join].hash;
+  for (std::size_t i = fresh; i > 0; --i) {
+    hash = path_hash(hash, thread.fresh[i - 1].pc);
+    id = g_recorder.stacks.intern(id, thread.fresh[i - 1].pc, hash);
+  }
+  return id;
 }
 
 // The number of the stack that the fresh frames make inside the cache's frame `join`. The cache stays as it is; the way is
 // remembered, if it is short enough.
 std::uint32_t add_path(ThreadState& thread, std::size_t fresh, std::size_t join, const Frame& site,
                        std::uint32_t generation) noexcept {
-  const StackCache& cache = thread.cache;
+  StackCache& cache = thread.cache;
   const StackCache::Detail& outer = cache.details[join];
   const std::uint64_t join_slot = cache.returns.addresses[join];
   KnownPath& path = thread.known.make_room(site.pc, site.slot);
@@ -260,19 +286,19 @@ std::uint32_t add_path(ThreadState& thread, std::size_t fresh, std::size_t join,
   path.frames = static_cast<std::uint8_t>(words);
 
   std::uint64_t hash = outer.hash;
-  for (std::size_t i = fresh; i > 0; --i) {
-    hash = path_hash(hash, thread.fresh[i - 1].pc);
-    __builtin_prefetch(g_recorder.stacks.place_of(hash));
-  }
-  Inward inward{outer.hash, outer.id, outer.needs_rbp};
+  for (std::size_t i = fresh; i > 0; --i) hash = path_hash(hash, thread.fresh[i - 1].pc);
+  __builtin_prefetch(g_recorder.stacks.place_of(hash));
+  Inward inward{outer.needs_rbp};
   std::uint64_t caller_slot = join_slot;
   for (std::size_t i = fresh; i > 0; --i) {
     const NewFrame& frame = thread.fresh[i - 1];
-    inward.add(frame, path_hash(inward.hash, frame.pc), caller_slot,
-               [&](std::uint64_t address) { note(address, load(address)); });
+    inward.add(frame, caller_slot, [&](std::uint64_t address) { note(address, load(address)); });
     caller_slot = frame.slot;
   }
-  if (!fits) return inward.id;
+  std::uint32_t id = g_recorder.stacks.find(site.pc, hash);
+  if (id == 0) [[unlikely]]
+    id = intern_inside(thread, fresh, join);
+  if (!fits) return id;
   path.words = static_cast<std::uint8_t>(words);
   for (; words != 0 && words < kMostWords; ++words) {
     path.offsets[words] = 0;
@@ -283,10 +309,10 @@ std::uint32_t add_path(ThreadState& thread, std::size_t fresh, std::size_t join,
   path.needs_rbp = inward.needs_rbp ? 1 : 0;
   path.join_stamp = cache.stamps[join];
   path.join = static_cast<std::uint32_t>(join);
-  path.id = inward.id;
+  path.id = id;
   path.generation = generation;
   path.pc = site.pc;
-  return inward.id;
+  return id;
 }
 
 } // namespace
@@ -368,7 +394,8 @@ std::uint32_t capture_changed(ThreadState& thread, std::uint64_t pc, std::uint64
   }
   if (cache.count + fresh > g_recorder.max_depth) [[unlikely]]
     return intern_too_deep(thread, cache.count, fresh);
-  return add_frames(thread, 0, fresh, mark, range);
+  add_frames(thread, 0, fresh, mark, range);
+  return number_of(cache, cache.count - 1);
 }
 
 } // namespace heaptape::recorder

@@ -11,29 +11,22 @@ namespace {
 
 constexpr std::uint64_t kFullFrom = 5, kFullTo = 8; // a table is full when five places of eight are taken
 
-constexpr std::uint64_t kPcBits = 48;
-constexpr std::uint64_t kPcMask = (std::uint64_t{1} << kPcBits) - 1;
-
-// A node keeps 48 bits of its path hash (32 low, 16 above them): enough to find its place in the largest table.
-std::uint64_t hash_of(const wire::StackNode& node) noexcept {
-  return (node.pc_hash.load(std::memory_order_relaxed) >> kPcBits) << 32 | node.hash.load(std::memory_order_relaxed);
-}
-
 // Puts a node into a table unless an equal one is there; gives the number that others will find.
-std::uint32_t place(wire::InternEntry* entries, std::uint64_t mask, std::uint32_t parent, std::uint64_t pc,
-                    std::uint64_t hash, std::uint32_t id) noexcept {
-  const std::uint64_t key = pc << 16 | (parent & 0xffff);
+std::uint32_t place(wire::InternEntry* entries, std::uint64_t mask, std::uint64_t hash, std::uint64_t pc,
+                    std::uint32_t id) noexcept {
   for (std::uint64_t i = hash;; ++i) {
     wire::InternEntry& entry = entries[i & mask];
-    std::uint64_t seen = entry.key.load(std::memory_order_acquire);
-    if (seen == 0 && entry.key.compare_exchange_strong(seen, key, std::memory_order_acq_rel)) {
-      entry.value.store(std::uint64_t{parent >> 16} << 32 | id, std::memory_order_release); // pairs with intern()
+    std::uint64_t seen = entry.hash.load(std::memory_order_acquire);
+    if (seen == 0 && entry.hash.compare_exchange_strong(seen, hash, std::memory_order_acq_rel)) {
+      entry.value.store(pc << 32 | id, std::memory_order_release); // pairs with find()
       return id;
     }
-    if (seen != key) continue;
+    if (seen != hash) continue;
     // An entry without a value is being written by a thread that may be the very one we interrupted: pass it by.
     const std::uint64_t value = entry.value.load(std::memory_order_acquire);
-    if (value >> 32 == parent >> 16 && static_cast<std::uint32_t>(value) != 0) return static_cast<std::uint32_t>(value);
+    if (value >> 32 == (pc & 0xffff'ffff) && static_cast<std::uint32_t>(value) != 0) {
+      return static_cast<std::uint32_t>(value);
+    }
   }
 }
 
@@ -89,8 +82,7 @@ std::uint32_t InternTable::insert(std::uint32_t parent, std::uint64_t pc, std::u
   }
   wire::StackNode& node = nodes_[id];
   node.parent.store(parent, std::memory_order_relaxed);
-  node.hash.store(static_cast<std::uint32_t>(hash), std::memory_order_relaxed);
-  node.pc_hash.store(pc | (hash >> 32) << kPcBits, std::memory_order_release);
+  node.pc.store(pc, std::memory_order_release);
 
   View view = current();
   if (id * kFullTo > view.mask * kFullFrom) {
@@ -99,7 +91,7 @@ std::uint32_t InternTable::insert(std::uint32_t parent, std::uint64_t pc, std::u
     // While another thread is still growing the table, leave it its free places: a search must end at one.
     if (id * 8 > view.mask * 7) return static_cast<std::uint32_t>(id);
   }
-  return place(view.entries, view.mask, parent, pc, hash, static_cast<std::uint32_t>(id));
+  return place(view.entries, view.mask, hash, pc, static_cast<std::uint32_t>(id));
 }
 
 void InternTable::grow() noexcept {
@@ -107,13 +99,15 @@ void InternTable::grow() noexcept {
   const std::uint32_t table = header_->current_table.load(std::memory_order_relaxed);
   const std::uint64_t count = header_->node_count.load(std::memory_order_relaxed);
   if (table + 1 < header_->config.table_count && count * kFullTo > kFullFrom << wire::table_bits(table)) {
+    const View old = current();
     auto* entries = reinterpret_cast<wire::InternEntry*>(tables_ + wire::table_offset(table + 1));
     const std::uint64_t mask = (std::uint64_t{1} << wire::table_bits(table + 1)) - 1;
-    for (std::uint64_t id = 1; id < count && id < header_->config.node_capacity; ++id) {
-      const std::uint64_t pc_hash = nodes_[id].pc_hash.load(std::memory_order_acquire); // pairs with insert()
-      if (pc_hash == 0) continue; // still being written: it will have a twin
-      (void)place(entries, mask, nodes_[id].parent.load(std::memory_order_relaxed), pc_hash & kPcMask,
-                  hash_of(nodes_[id]), static_cast<std::uint32_t>(id));
+    for (std::uint64_t i = 0; i <= old.mask; ++i) {
+      // What comes in behind our back, or is still being written, will have a twin.
+      const std::uint64_t value = old.entries[i].value.load(std::memory_order_acquire); // pairs with place()
+      if (value == 0) continue;
+      const std::uint64_t hash = old.entries[i].hash.load(std::memory_order_relaxed);
+      (void)place(entries, mask, hash, value >> 32, static_cast<std::uint32_t>(value));
     }
     header_->current_table.store(table + 1, std::memory_order_relaxed);
     show_table(table + 1);

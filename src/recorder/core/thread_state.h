@@ -48,7 +48,7 @@ struct StackCache {
     std::uint64_t rbp;       // RBP in this frame
     std::uint64_t hash;      // path hash including this frame
     Rule rule;               // how its caller was found
-    std::uint32_t id;        // interned stack whose innermost frame this is
+    std::uint32_t id;        // interned stack whose innermost frame this is; 0: not asked for yet
     std::uint16_t extra_end; // extra words [0, extra_end) guard this frame and those outside it
     bool needs_rbp;          // the way outward from here depends on RBP
   };
