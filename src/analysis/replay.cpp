@@ -135,11 +135,9 @@ inline void Replay::remember(ThreadRow& thread, std::uint64_t event) const {
   thread.oldest = (thread.oldest + 1) % thread.recent.size();
 }
 
-// By a quarter at a time: doubling would need three times the room for a moment.
 void Replay::add_row() {
-  if (rows_.size() == rows_.capacity()) rows_.reserve(rows_.size() + rows_.size() / 4 + 256);
   const Owner owner = state_.owners()[static_cast<std::uint32_t>(rows_.size())];
-  rows_.emplace_back().owner = owner;
+  rows_.add().owner = owner;
 }
 
 void Replay::apply(std::span<const Event> events) {
@@ -248,7 +246,8 @@ Answers Replay::finish() {
   answers.end_us = std::max(options_.end_us, state_.time_us());
 
   answers.by_owner.reserve(rows_.size());
-  for (const OwnerRow& row : rows_) {
+  while (rows_.size() != 0) { // what has been taken over makes room for the rest
+    const OwnerRow row = rows_.take_last();
     OwnerFigures figures;
     figures.allocated = row.allocated;
     figures.freed = row.freed;
@@ -260,7 +259,6 @@ Answers Replay::finish() {
     figures.owner = row.owner;
     answers.by_owner.push_back(figures);
   }
-  rows_ = {}; // before the next large thing is made
   std::sort(answers.by_owner.begin(), answers.by_owner.end(),
             [](const OwnerFigures& a, const OwnerFigures& b) { return a.owner < b.owner; });
   for (const ThreadRow& thread : threads_) answers.by_thread.push_back(thread.figures);

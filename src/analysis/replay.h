@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analysis/answers.h"
+#include "analysis/growing_array.h"
 #include "analysis/heap_state.h"
 #include "analysis/timeline_builder.h"
 #include "tape/event.h"
@@ -90,8 +91,8 @@ private:
 
   ReplayOptions options_;
   HeapState state_;
-  std::uint64_t epoch_ = 1;    // one more with every new peak
-  std::vector<OwnerRow> rows_; // by number of the owner
+  std::uint64_t epoch_ = 1;     // one more with every new peak
+  GrowingArray<OwnerRow> rows_; // by number of the owner
   std::vector<ThreadRow> threads_;
   std::vector<std::uint32_t> thread_places_;                      // 1 + place in threads_, by id; 0: none yet
   std::unordered_map<ThreadId, std::uint32_t> far_thread_places_; // of ids too large for that

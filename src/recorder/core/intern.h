@@ -9,8 +9,8 @@ namespace heaptape::recorder {
 
 // A hash of the path from the root, carried along. A stack that was seen before is found by it alone, whatever its depth: the
 // numbers of the callers are needed only to put a new one in. Two paths that end in the same frame are taken for one when their
-// hashes are equal; from one caller two frames never have the same hash, and for others the odds are 2^-64 a pair: one in a hundred
-// million runs with a million stacks each.
+// hashes are equal; from one caller two frames never have the same hash, and for others the odds are 2^-64 a pair: with a million
+// stacks, three runs in a hundred million.
 constexpr std::uint64_t kRootHash = 0x51'7c'c1'b7'27'22'0a'95;
 constexpr std::uint64_t path_hash(std::uint64_t outer, std::uint64_t pc) noexcept {
   const std::uint64_t mixed = (outer ^ pc) * 0x9e37'79b9'7f4a'7c15u;
