@@ -28,6 +28,9 @@ private:
 std::size_t columns_of(std::string_view text);
 // The text, or its beginning and "…" in so many columns.
 std::string shortened(std::string_view text, std::size_t columns);
+// The text with lines longer than so many columns broken at blanks, what follows indented a little further; 0: as it is. Colours
+// take no columns.
+std::string folded_lines(std::string_view text, std::size_t columns);
 // The text with blanks behind (left) or in front (right) up to so many columns.
 std::string padded_left(std::string_view text, std::size_t columns);
 std::string padded_right(std::string_view text, std::size_t columns);

@@ -15,7 +15,8 @@ Result<> explain(Session& session, Words& words, Printer& out) {
   if (!address) return address.error();
   const Explanation answer = explain_address(session, address.value());
   if (!json) {
-    out.print(session.style.bold(hex(address.value()) + " is " + answer.verdict) + "\n" + answer.details);
+    out.print(folded_lines(session.style.bold(hex(address.value()) + " is " + answer.verdict) + "\n" + answer.details,
+                           session.style.width));
     return Unit{};
   }
   JsonWriter writer;

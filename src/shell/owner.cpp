@@ -84,7 +84,7 @@ Result<> owner(Session& session, Words& words, Printer& out) {
                      near.before != nullptr ? begin - std::min(begin, near.before->address + near.before->size) : 0);
   text += neighbour_line(session, "after", near.after,
                          near.after != nullptr ? near.after->address - std::min(near.after->address, end) : 0);
-  out.print(text);
+  out.print(folded_lines(text, session.style.width));
   return Unit{};
 }
 
@@ -163,7 +163,7 @@ Result<> history(Session& session, Words& words, Printer& out) {
       past = false;
       out.print(fmt::format("---- the cursor: {} ----\n", moment_text(session.event(), session.time_us())));
     }
-    if (!out.print(life_text(session, session.stacks(), life))) return Unit{};
+    if (!out.print(folded_lines(life_text(session, session.stacks(), life), session.style.width))) return Unit{};
   }
   for (const Event& event : found.bad_releases) out.print(bad_release_text(session, event));
   if (found.stopped) out.print("stopped: there may be more\n");

@@ -172,19 +172,17 @@ Result<> threads(Session& session, Words& words, Printer& out) {
     return Unit{};
   }
   out.print(
-      fmt::format("{:>5}  {:>8}  {:<16} {:<24} {:>12} {:>12}\n", "thr", "kernel", "name", "seen", "live", "blocks"));
+      fmt::format("{:>5} {:>8}  {:<15}  {:<22} {:>9} {:>9}\n", "thr", "kernel", "name", "seen", "live", "blocks"));
   for (const Thread& thread : session.tape().threads()) {
     const Cost cost = live.contains(thread.id) ? live[thread.id] : Cost{};
     const bool started = thread.first_seen_us <= session.time_us();
     const bool ended = thread.ended_us != 0 && thread.ended_us < session.time_us();
     const std::string seen =
         seconds_text(thread.first_seen_us) + " .. " + (thread.ended_us != 0 ? seconds_text(thread.ended_us) : "end");
-    std::string line =
-        fmt::format("{:>5}  {:>8}  {:<16} {:<24} {:>12} {:>12}{}", "T" + std::to_string(thread.id.value), thread.tid,
-                    printable(thread.name), seen, bytes_text(cost.bytes), with_separators(cost.blocks),
-                    !started ? "  not yet"
-                    : ended  ? "  ended"
-                             : "");
+    const std::string_view state = !started ? "later" : ended ? "ended" : "";
+    std::string line = fmt::format("{:>5} {:>8}  {:<15}  {:<22} {:>9} {:>9}{}{}", "T" + std::to_string(thread.id.value),
+                                   thread.tid, printable(thread.name), seen, bytes_text(cost.bytes),
+                                   with_separators(cost.blocks), state.empty() ? "" : " ", state);
     if (!out.print((started && !ended ? line : session.style.dim(line)) + "\n")) break;
   }
   return Unit{};
@@ -211,7 +209,7 @@ const Command kThreadsCommand{.name = "threads",
                               .arguments = "",
                               .summary = "the threads and what is live of each",
                               .help = "A block belongs to the thread that made it. 'seen' is the time from its first\n"
-                                      "event to its end.\n"
+                                      "event to its end; 'later' and 'ended' are as of the cursor.\n"
                                       "--json   as JSON\n",
                               .example = "threads",
                               .group = CommandGroup::Asking,
