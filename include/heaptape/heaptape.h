@@ -1,58 +1,148 @@
-/* heaptape: tell the recorder about moments of your program.
+/* heaptape: tell the recorder about your program.
  *
  *   #include <heaptape/heaptape.h>
  *   heaptape_mark("configuration loaded");
+ *   heaptape_number("queue length", queue.size());
+ *   heaptape_checkpoint(t1, "request %d served", number);
  *
- * Nothing to link. Without the recorder a call costs one predictable branch; with -DHEAPTAPE_DISABLE it costs nothing. Calls are
- * allowed everywhere: in static constructors, in signal handlers, in forked children.
+ * C99 and newer, C++17 and newer. Nothing to link. Without the recorder a call costs one predictable branch (check points print what
+ * the C library knows); with -DHEAPTAPE_DISABLE nothing of it is compiled. Calls are allowed everywhere: in static constructors, in signal
+ * handlers, in forked children. Only what prints (check points, scopes that print) asks malloc for figures, and so does not belong into
+ * the handler of a signal that may come in the middle of malloc.
+ *
+ *   heaptape_mark(name)              names a moment; reports accept the name wherever they accept a time
+ *   heaptape_snapshot(name)          a moment to compare with others: heaptape report --snapshots, --deltas, --cumulative
+ *   heaptape_text(text)              words in order with the events; heaptape_textf(format, ...) is the printf form
+ *   heaptape_number(name, value)     a number with a name; heaptape_integer(name, value) keeps 64 bits exactly
+ *   heaptape_thread_name(name)       what reports call the calling thread
+ *   heaptape_pause(), _resume()      blocks made in between are not on the tape; calls are counted
+ *   heaptape_scope_begin(name), _end(name); in C++ heaptape::scope: what a part of the program costs
+ *   heaptape_heap(&figures)          what is live now, exactly
+ *   heaptape_checkpoint(t1, ...)     a line about time and memory on stderr, and a mark      <heaptape/checkpoint.h>
  */
 #ifndef HEAPTAPE_HEAPTAPE_H
 #define HEAPTAPE_HEAPTAPE_H
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 #if !defined(HEAPTAPE_DISABLE) && !defined(__x86_64__)
 #define HEAPTAPE_DISABLE /* the recorder knows no other processor yet */
 #endif
 
-#ifndef HEAPTAPE_DISABLE
-/* Defined by libheaptape.so when it is loaded; null otherwise. Not for use: call what is below. Read out of the global offset
- * table by hand: in code that is not position independent a linker takes an undefined weak symbol for null once and for all. */
-typedef void (*heaptape_recorder_mark_function)(const char* name, unsigned kind);
-static inline heaptape_recorder_mark_function heaptape_find_recorder_mark(void) {
-  heaptape_recorder_mark_function const* slot;
-  __asm__(".weak heaptape_recorder_mark\n\tleaq heaptape_recorder_mark@GOTPCREL(%%rip), %0" : "=r"(slot));
-  return *slot;
-}
-static inline void heaptape_call_recorder_mark(const char* name, unsigned kind) {
-  heaptape_recorder_mark_function const mark = heaptape_find_recorder_mark();
-  if (__builtin_expect(mark != 0, 0)) mark(name, kind);
-}
+/* At most so many bytes of a text are kept, and so many of a name that comes with a value. */
+#define HEAPTAPE_LONGEST_TEXT 4000
+#define HEAPTAPE_LONGEST_NAME 1000
+
+/* The heap at one moment. Freed is what was allocated and is not live. */
+struct heaptape_figures {
+  unsigned long live_bytes;
+  unsigned long live_blocks;
+  unsigned long allocated_bytes; /* since the start */
+  unsigned long allocated_blocks;
+  unsigned long peak_bytes;
+};
+
+/* Sorts of marks, as on the tape. */
+enum {
+  HEAPTAPE_KIND_MARK = 0,
+  HEAPTAPE_KIND_SNAPSHOT = 1,
+  HEAPTAPE_KIND_TEXT = 2,
+  HEAPTAPE_KIND_NUMBER = 3,
+  HEAPTAPE_KIND_CHECKPOINT = 4,
+  HEAPTAPE_KIND_SCOPE_BEGIN = 5,
+  HEAPTAPE_KIND_SCOPE_END = 6,
+  HEAPTAPE_KIND_QUESTION = 0xffff
+};
+
+#ifdef HEAPTAPE_DISABLE
+#include <heaptape/disabled.h>
+#else
+#include <heaptape/recorder.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
 #endif
 
-/* Names this moment. Reports accept the name wherever they accept a time. At most 240 bytes of it are kept. */
-static inline void heaptape_mark(const char* name) {
-#ifdef HEAPTAPE_DISABLE
-  (void)name;
-#else
-  heaptape_call_recorder_mark(name, 0);
-#endif
+/* Whether a recorder is loaded: for annotations that are dear to make. */
+static inline int heaptape_is_loaded(void) { return heaptape_find_mark() != 0; }
+
+/* Names this moment. */
+static inline void heaptape_mark(const char* name) { heaptape_send_mark(name, HEAPTAPE_KIND_MARK); }
+
+/* The same for a moment whose heap is to be compared with that at other snapshots. */
+static inline void heaptape_snapshot(const char* name) { heaptape_send_mark(name, HEAPTAPE_KIND_SNAPSHOT); }
+
+/* Words that stand on the tape in order with the events: 'text' in the shell shows and searches them. */
+static inline void heaptape_text(const char* text) { heaptape_send_mark(text, HEAPTAPE_KIND_TEXT); }
+
+/* The printf form. Nothing is formatted, no argument even looked at, where no recorder is loaded. */
+#define heaptape_textf(...) (heaptape_is_loaded() ? heaptape_textf_now(__VA_ARGS__) : (void)0)
+__attribute__((format(printf, 1, 2), noinline, unused)) static void heaptape_textf_now(const char* format, ...) {
+  char text[HEAPTAPE_LONGEST_TEXT + 1];
+  va_list arguments;
+  va_start(arguments, format);
+  if (vsnprintf(text, sizeof text, format, arguments) < 0) text[0] = '\0';
+  va_end(arguments);
+  heaptape_text(text);
 }
 
-/* The same for a moment whose heap is to be compared with that at other snapshots: heaptape report --snapshots, --deltas,
- * --cumulative. */
-static inline void heaptape_snapshot(const char* name) {
-#ifdef HEAPTAPE_DISABLE
-  (void)name;
-#else
-  heaptape_call_recorder_mark(name, 1);
-#endif
+/* A number of the program's own, in order with the events. */
+static inline void heaptape_number(const char* name, double value) {
+  if (__builtin_expect(heaptape_find_note() != 0, 0)) {
+    unsigned long bits;
+    __builtin_memcpy(&bits, &value, sizeof bits);
+    heaptape_send_note(name, HEAPTAPE_KIND_NUMBER, HEAPTAPE_VALUE_REAL, bits, "", 0);
+  }
+}
+
+/* The same for integers, of which a double would keep 53 bits only. */
+static inline void heaptape_integer(const char* name, long long value) {
+  if (__builtin_expect(heaptape_find_note() != 0, 0)) {
+    heaptape_send_note(name, HEAPTAPE_KIND_NUMBER, HEAPTAPE_VALUE_INTEGER, (unsigned long)value, "", 0);
+  }
+}
+
+/* What reports call the calling thread from now on. The kernel's name of it stays as it is. */
+static inline void heaptape_thread_name(const char* name) {
+  heaptape_thread_name_function const call = heaptape_find_thread_name();
+  if (__builtin_expect(call != 0, 0)) call(name);
+}
+
+/* From pause to resume, in all threads, new blocks are not recorded: the tape does not show them, nor that they are freed. The end of a
+ * block from before is recorded all the same, without a stack. Each pause needs its resume. Marks are recorded as ever. */
+static inline void heaptape_pause(void) {
+  heaptape_pause_function const call = heaptape_find_pause();
+  if (__builtin_expect(call != 0, 0)) call(1);
+}
+static inline void heaptape_resume(void) {
+  heaptape_pause_function const call = heaptape_find_pause();
+  if (__builtin_expect(call != 0, 0)) call(0);
+}
+
+/* Begin and end of a part of the program whose cost is wanted: marks called "NAME begin" and "NAME end". */
+static inline void heaptape_scope_begin(const char* name) {
+  if (__builtin_expect(heaptape_find_note() != 0, 0)) (void)heaptape_send_scope(name, HEAPTAPE_KIND_SCOPE_BEGIN, 0);
+}
+static inline void heaptape_scope_end(const char* name) {
+  if (__builtin_expect(heaptape_find_note() != 0, 0)) (void)heaptape_send_scope(name, HEAPTAPE_KIND_SCOPE_END, 0);
+}
+
+/* The heap at this moment, exactly as the tape will show it. False, and nothing is written, where nobody records. Takes some tens of
+ * microseconds: the process that writes the tape is asked. */
+static inline int heaptape_heap(struct heaptape_figures* figures) {
+  heaptape_note_function const note = heaptape_find_note();
+  return __builtin_expect(note != 0, 0) ? note("", 0, HEAPTAPE_KIND_QUESTION, &figures->live_bytes) : 0;
 }
 
 #ifdef __cplusplus
 }
 #endif
 
+#include <heaptape/checkpoint.h>
+#ifdef __cplusplus
+#include <heaptape/scope.h>
+#endif
+
+#endif /* HEAPTAPE_DISABLE */
 #endif

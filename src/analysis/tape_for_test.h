@@ -20,8 +20,8 @@ namespace heaptape::test {
 
 class SmallTape {
 public:
-  SmallTape(const std::vector<Event>& events, std::uint32_t stacks, std::size_t events_per_block,
-            bool finished = true) {
+  SmallTape(const std::vector<Event>& events, std::uint32_t stacks, std::size_t events_per_block, bool finished = true,
+            const std::vector<Mark>& marks = {}) {
     const int fd = ::mkstemp(path_.data());
     HT_CHECK(fd >= 0);
     ::close(fd);
@@ -37,6 +37,7 @@ public:
       if (encoder.count() == events_per_block) HT_CHECK(writer.add_events(encoder).ok());
     }
     HT_CHECK(writer.add_events(encoder).ok());
+    if (!marks.empty()) HT_CHECK(writer.add_marks(marks).ok());
     HT_CHECK(writer.add_samples(std::vector<Sample>{{10, 1 << 20, 1 << 19, 1 << 24, 77, 2}}).ok());
     Summary summary;
     summary.events = events.size();

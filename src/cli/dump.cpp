@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/number_text.h"
 #include "cli/choose_tape.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
@@ -23,7 +24,8 @@ constexpr CommandHelp kHelp{
     .usage = "heaptape dump [options] [TAPE]",
     .purpose =
         "Prints every event of a tape in order: its number, the time in seconds since the recording began, thread, "
-        "kind, address and size, and below it the call stack, innermost frame first, as module+offset.",
+        "kind, address and size, and below it the call stack, innermost frame first, as module+offset. What the "
+        "program said about itself (marks, texts, numbers) stands in between.",
     .more = R"(POSITION is an event's number (1000), a time (12.5s, 200ms, 300us), start, peak, end, the name of
 a mark, or a sum such as peak-10. Both ends are included.
 
@@ -78,11 +80,48 @@ EventCursor cursor_at(const TapeReader& tape, const std::optional<Position>& fro
   return from->is_time ? tape.events_from_time(from->value) : tape.events(from->value);
 }
 
+// As the kernel names a program's first thread.
+std::string short_program_name(const TapeReader& tape) {
+  const auto program = tape.meta().find("program");
+  if (program == tape.meta().end()) return {};
+  return program->second.substr(program->second.rfind('/') + 1).substr(0, 15);
+}
+
 // The kernel's ids by the tape's numbers.
 std::unordered_map<std::uint32_t, std::uint32_t> kernel_ids(const TapeReader& tape) {
   std::unordered_map<std::uint32_t, std::uint32_t> ids;
   for (const Thread& thread : tape.threads()) ids[thread.id.value] = thread.tid;
   return ids;
+}
+
+// What the program said about itself, in order; nothing where only certain events are wanted.
+std::vector<Mark> marks_to_print(const TapeReader& tape, const EventFilter& filter, const DumpOptions& options) {
+  if (!options.kinds.empty() || !options.where.empty()) return {};
+  std::vector<Mark> marks = tape.marks();
+  const auto place = [](const Mark& mark, const Position& position) {
+    return position.is_time ? mark.time_us : mark.event;
+  };
+  std::erase_if(marks, [&](const Mark& mark) {
+    return (filter.from && place(mark, *filter.from) < filter.from->value) ||
+           (filter.to && place(mark, *filter.to) > filter.to->value) ||
+           (filter.threads &&
+            std::find(filter.threads->begin(), filter.threads->end(), mark.thread) == filter.threads->end());
+  });
+  std::stable_sort(marks.begin(), marks.end(), [](const Mark& a, const Mark& b) { return a.event < b.event; });
+  return marks;
+}
+
+// Names that tell threads apart: not those that all threads of a program have from the beginning.
+void print_thread_names(Output& output, const TapeReader& tape) {
+  constexpr std::size_t kMost = 40;
+  std::size_t printed = 0;
+  const std::string usual = tape.threads().empty() ? "" : tape.threads().front().name;
+  for (const Thread& thread : tape.threads()) {
+    if (thread.name.empty() || (thread.name == usual && thread.id != tape.threads().front().id)) continue;
+    if (thread.name == usual && thread.name == short_program_name(tape)) continue;
+    if (++printed > kMost) return output.print("# ... ('heaptape threads' lists all)\n");
+    output.print("# T{} is {}\n", thread.id.value, printable(thread.name));
+  }
 }
 
 int print_events(const TapeReader& tape, const EventFilter& filter, Filter* where, const DumpOptions& options) {
@@ -93,11 +132,26 @@ int print_events(const TapeReader& tape, const EventFilter& filter, Filter* wher
   const auto tids = kernel_ids(tape);
   const Filter::Bounds bounds = where != nullptr ? where->bounds() : Filter::Bounds();
   EventCursor cursor = cursor_at(tape, filter.from, bounds);
-  if (!options.json) append_titles(output.buffer(), widths);
+  if (!options.json) {
+    print_thread_names(output, tape);
+    append_titles(output.buffer(), widths);
+  }
+  const std::vector<Mark> marks = marks_to_print(tape, filter, options);
+  auto mark = marks.begin();
+  const auto print_marks = [&](std::uint64_t before) {
+    for (; mark != marks.end() && mark->event < before; ++mark) {
+      if (options.json)
+        append_mark_json(output.buffer(), *mark);
+      else
+        append_mark(output.buffer(), *mark, widths);
+      output.write_if_full();
+    }
+  };
   while (const Event* event = cursor.next()) {
     if (filter.is_past(*event) || output.failed()) break;
     if (event->number > bounds.last_event || event->time_us > bounds.last_us) break;
     if (!filter.accepts(*event) || (where != nullptr && !where->matches(*event))) continue;
+    print_marks(event->number);
     if (options.json) {
       const auto tid = tids.find(event->thread.value);
       append_event_json(output.buffer(), *event, tid != tids.end() ? tid->second : 0, names_or_none);
@@ -107,6 +161,7 @@ int print_events(const TapeReader& tape, const EventFilter& filter, Filter* wher
     }
     output.write_if_full();
   }
+  print_marks(~std::uint64_t{0});
   const bool written = output.finish();
   for (const std::vector<Damage>* damage : {&tape.damage(), &cursor.damage()}) {
     if (where != nullptr && damage == &tape.damage()) continue; // that was said when the tape was opened

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "report/mark_text.h"
+
 namespace heaptape::cli {
 namespace {
 
@@ -106,6 +108,20 @@ void append_event(fmt::memory_buffer& out, const Event& event, const ColumnWidth
     if (event.old_released) put(out, " (released before)");
   }
   out.push_back('\n');
+}
+
+void append_mark(fmt::memory_buffer& out, const Mark& mark, const ColumnWidths& widths) {
+  put_spaces(out, widths.number + 2);
+  put_time(out, mark.time_us, widths.time);
+  fmt::format_to(fmt::appender(out), "  T{:<{}}  {:<{}} {}\n", mark.thread.value, widths.thread,
+                 mark_kind_name(mark.kind), kKindWidth, mark_words(mark));
+}
+
+void append_mark_json(fmt::memory_buffer& out, const Mark& mark) {
+  JsonWriter json;
+  json.begin_object().key("mark").begin_object();
+  write_mark_fields(json, mark);
+  put(out, json.end_object().end_object().text() + "\n");
 }
 
 void append_stack(fmt::memory_buffer& out, const Event& event, FrameNames& names) {

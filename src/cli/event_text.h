@@ -27,6 +27,10 @@ void append_titles(fmt::memory_buffer& out, const ColumnWidths& widths);
 // One line: number, time in seconds, thread, kind, address, size, what it replaces.
 void append_event(fmt::memory_buffer& out, const Event& event, const ColumnWidths& widths);
 
+// A line in the same columns for what the program said about itself: marks, texts, numbers.
+void append_mark(fmt::memory_buffer& out, const Mark& mark, const ColumnWidths& widths);
+void append_mark_json(fmt::memory_buffer& out, const Mark& mark);
+
 // The frames of its stack, innermost first, one indented line each; nothing when it has no stack.
 void append_stack(fmt::memory_buffer& out, const Event& event, FrameNames& names);
 

@@ -21,6 +21,7 @@
 #include "report/export/massif.h"
 #include "report/export/pprof.h"
 #include "report/export/speedscope.h"
+#include "report/mark_text.h"
 #include "report/tape_view.h"
 
 namespace heaptape::cli {
@@ -196,7 +197,8 @@ std::optional<std::string> misplaced_option(const CLI::App& app, const std::stri
 int export_from(const TapeView& view, const Format& format, const ExportOptions& options) {
   if (!options.output.empty() && same_file(options.output, view.path()))
     return fail({ErrorCode::Usage, "'" + options.output + "' is the tape itself; give -o another name"});
-  const ExportInput input{view.tape(), view.index(), view.names(), view.marks()};
+  const std::vector<Mark> moments = moments_of(view.marks());
+  const ExportInput input{view.tape(), view.index(), view.names(), moments};
   if (format.write == nullptr) return write_gprof2dot(view, input, options);
   return write_file({options.output, options.force}, packing_of(options), format.binary,
                     [&](Sink& sink) { format.write(input, options, sink); });

@@ -27,6 +27,7 @@ constexpr std::array kTexts{
     LossText{"unfinished record", "event", "that the program was writing when it was killed"},
     LossText{"damaged record", "event", "that made no sense and was left out"},
     LossText{"stuck thread", "time", "a thread stopped inside the recorder; its events may be out of order"},
+    LossText{"paused", "block", "made while the program had paused the recording"},
     LossText{"not written", "event", "that the tape had no room for"},
 };
 

@@ -28,9 +28,9 @@ constexpr std::array kCommands{
 };
 
 // Commands of the shell that read well by themselves.
-constexpr std::array kAsked{"explain", "history",  "owner", "blocks", "where",   "events",
-                            "event",   "stack",    "live",  "stats",  "threads", "marks",
-                            "symbol",  "symbolat", "text",  "map",    "arenas",  "mappings"};
+constexpr std::array kAsked{"explain", "history", "owner",  "blocks",   "where",       "events", "event",
+                            "stack",   "live",    "stats",  "threads",  "marks",       "symbol", "symbolat",
+                            "text",    "map",     "arenas", "mappings", "checkpoints", "scopes"};
 
 constexpr std::string_view kHelp =
     R"(heaptape records every heap event of a program onto a tape and plays the tape back.
@@ -56,8 +56,8 @@ constexpr std::string_view kHelp =
   heaptape export --format F [TAPE]   a tape for other tools: pprof, folded, massif, heaptrack, html, ...
   heaptape import heaptrack FILE      a tape from a data file of heaptrack
 
-Also: owner, blocks, events, event, stack, where, live, stats, threads, marks, symbol, symbolat, text, arenas, mappings; these are commands
-of the shell that work alone ('heaptape owner --help').
+Also: owner, blocks, events, event, stack, where, live, stats, threads, marks, text, checkpoints, scopes, symbol, symbolat, arenas,
+mappings; these are commands of the shell that work alone ('heaptape owner --help').
 
 Without TAPE, the newest *.tape in the current directory is meant.
 'heaptape COMMAND --help' says more about a command, 'heaptape --version' which heaptape this is.

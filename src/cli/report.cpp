@@ -11,6 +11,7 @@
 #include "cli/report_options.h"
 #include "cli/tape_facts.h"
 #include "report/costs.h"
+#include "report/mark_text.h"
 #include "report/overview.h"
 #include "report/tree_text.h"
 
@@ -127,8 +128,9 @@ public:
       if (const Result<> added = add_window(); !added) return added.error();
     }
     if (wishes_.snapshots || wishes_.deltas || wishes_.cumulative) {
-      if (view_.marks().empty()) return Error{ErrorCode::Usage, "the program set no marks on this tape"};
-      add_marks();
+      const std::vector<Mark> snapshots = snapshots_of(view_.marks());
+      if (snapshots.empty()) return Error{ErrorCode::Usage, "the program set no marks on this tape"};
+      add_marks(snapshots);
     }
     return Unit{};
   }
@@ -235,13 +237,10 @@ private:
     return Unit{};
   }
 
-  void add_marks() {
+  void add_marks(const std::vector<Mark>& snapshots) {
     std::optional<Moment> first;
     Moment before{0, 0, "the start"};
-    const auto is_snapshot = [](const Mark& mark) { return mark.kind == MarkKind::Snapshot; };
-    const bool has_snapshots = std::any_of(view_.marks().begin(), view_.marks().end(), is_snapshot);
-    for (const Mark& mark : view_.marks()) {
-      if (has_snapshots && !is_snapshot(mark)) continue; // plain marks serve only where there are no snapshots
+    for (const Mark& mark : snapshots) {
       const Moment now{mark.event, mark.time_us, "'" + printable(mark.name) + "'"};
       const std::string name = moment_text(now);
       if (wishes_.snapshots) add("snapshot", "Live at " + name, live_costs(view_, now, sizes_, &where_));

@@ -6,6 +6,7 @@
 #include "cli/report_options.h"
 #include "cli/terminal.h"
 #include "report/json_writer.h"
+#include "report/mark_text.h"
 #include "report/timeline_text.h"
 
 namespace heaptape::cli {
@@ -60,8 +61,9 @@ void print_json(Output& output, const TapeView& view) {
   json.field("bucket_us", level.bucket_us).field("peak_us", answers.totals.peak_us);
   json.field("peak_bytes", answers.totals.peak_bytes).key("marks").begin_array();
   for (const Mark& mark : view.marks()) {
-    json.begin_object().field("name", std::string_view(mark.name)).field("time_us", mark.time_us);
-    json.field("event", mark.event).end_object();
+    json.begin_object();
+    write_mark_fields(json, mark);
+    json.end_object();
   }
   json.end_array();
   for (const Column& column : kColumns) {

@@ -184,7 +184,8 @@ bool Collector::follow(Recording& recording, ProgramEnd& end, CollectorResult& r
       result.told = true;
       tell(result.problem);
     }
-    const std::uint64_t rest = rest_after(round, now_ns - last_ns);
+    std::uint64_t rest = rest_after(round, now_ns - last_ns);
+    if (recording.is_awaited(now_ns)) rest = std::min(rest, kShortestRest);
     last_ns = now_ns;
     if (rest == 0) continue;
     if (now_ns >= next_replaced_ns) {

@@ -16,7 +16,9 @@
 #include <vector>
 
 #include "analysis/heap_model.h"
+#include "collector/answer_desk.h"
 #include "collector/mark_collector.h"
+#include "collector/paused_blocks.h"
 #include "collector/ring_set.h"
 #include "collector/stack_folder.h"
 #include "collector/tick_clock.h"
@@ -52,6 +54,10 @@ public:
   const HeapModel& model() const { return model_; }
   std::uint64_t events() const { return count_; }
   MarkCollector& marks() { return marks_; }
+  // Who answers questions; it must outlive the builder. Without one they stay unanswered.
+  void answer_at(AnswerDesk& desk) { desk_ = &desk; }
+  // Blocks made while the recording was paused, so far.
+  std::uint64_t paused_blocks() const { return paused_.made(); }
   std::uint64_t reordered() const { return reordered_; }
   // Records that make no sense: unknown kinds, allocations at address 0.
   std::uint64_t damaged() const { return damaged_; }
@@ -61,6 +67,7 @@ private:
   struct Begun {
     EventKind kind;
     bool released; // a ReallocRelease was written for it
+    bool paused;   // its block is not on the tape
     std::uint32_t thread;
     std::uint64_t address;
     std::uint64_t size;
@@ -72,7 +79,11 @@ private:
   void take_in(const RingItem& item);
   void take_in_release(const RingItem& item);
   void take_in_other(const RingItem& item);
-  std::uint64_t release_unknown(Event& event, const RingItem& item);
+  bool release_unknown(Event& event, const RingItem& item, std::uint64_t& allocated_at);
+  void add_paused(const RingItem& item);
+  void finish_paused_realloc(const RingItem& item);
+  void make_room_among_paused(const RingItem& item);
+  void add_mark(const RingItem& item);
   void begin(const RingItem& item);
   Begun end(const RingItem& item, EventKind begin_kind);
   void finish_realloc(const RingItem& item);
@@ -102,6 +113,8 @@ private:
   HeapModel model_;
   std::vector<std::vector<Begun>> under_way_; // by slot
   MarkCollector marks_;
+  AnswerDesk* desk_ = nullptr;
+  PausedBlocks paused_;
   std::uint64_t begun_ = 0;  // how many, over all slots
   RingItem* rest_ = nullptr; // of the batch at hand: what comes after the current item
   RingItem* rest_end_ = nullptr;
@@ -133,6 +146,8 @@ template <class Sink>
 [[gnu::always_inline]] inline void EventBuilder<Sink>::take_in(const RingItem& item) {
   const EventKind kind = item.kind();
   if (is_allocation(kind) && item.address() != 0) {
+    if (!paused_.empty()) [[unlikely]]
+      make_room_among_paused(item);
     Event event = event_of(item, item.size());
     event.number = ++count_;
     model_.allocate(event, [&](Event& made) { make_room(made, item.slot, item.time()); });
@@ -149,17 +164,62 @@ template <class Sink>
   Event event = event_of(item, 0);
   event.number = count_ + 1;
   std::uint64_t allocated_at = 0;
-  if (!model_.try_release(event, allocated_at)) [[unlikely]]
-    allocated_at = release_unknown(event, item);
+  if (!model_.try_release(event, allocated_at)) [[unlikely]] {
+    if (!release_unknown(event, item, allocated_at)) return;
+  }
   ++count_;
   sink_.add(event, allocated_at);
 }
 
+// False: the block was made while recording was paused, so this is no event.
 template <class Sink>
-[[gnu::noinline]] std::uint64_t EventBuilder<Sink>::release_unknown(Event& event, const RingItem& item) {
+[[gnu::noinline]] bool EventBuilder<Sink>::release_unknown(Event& event, const RingItem& item,
+                                                           std::uint64_t& allocated_at) {
+  if (paused_.take(event.address)) return false;
   look_for_maker(item);
+  if (paused_.take(event.address)) return false;
   event.number = count_ + 1;
-  return model_.apply(event);
+  allocated_at = model_.apply(event);
+  return true;
+}
+
+// An allocation gets an address that a block from a pause has: the release of that one is stamped a little later, and is
+// no event anyway.
+template <class Sink>
+[[gnu::noinline]] void EventBuilder<Sink>::make_room_among_paused(const RingItem& item) {
+  if (!paused_.take(item.address())) return;
+  const std::uint64_t until = item.time() + clock_.ticks_of_us(windows_.late_release_us);
+  RingItem* late = find_ahead(until, [&](const RingItem& other) {
+    return other.slot != item.slot && other.address() == item.address() && is_release(other.kind());
+  });
+  if (late == nullptr) return;
+  ++reordered_;
+  late->erase();
+}
+
+template <class Sink>
+void EventBuilder<Sink>::add_paused(const RingItem& item) {
+  if (item.address() == 0) return;
+  make_room_among_paused(item);
+  if (model_.is_live(item.address())) {
+    // A release that is stamped later, or a realloc under way, goes in front, as it would for a block on the tape.
+    Event none;
+    none.number = count_ + 1;
+    none.time_us = clock_.to_us(item.time());
+    none.address = item.address();
+    make_room(none, item.slot, item.time());
+  }
+  paused_.add(item.address());
+}
+
+template <class Sink>
+void EventBuilder<Sink>::add_mark(const RingItem& item) {
+  marks_.add(item, {.event = count_,
+                    .time_us = clock_.to_us(item.time()),
+                    .thread = ThreadId(item.thread),
+                    .stack = stacks_.fold(item.stack())});
+  const auto question = static_cast<std::uint32_t>(item.size() >> 16);
+  if (question != 0 && desk_ != nullptr) desk_->answer(item.slot, question, model_.totals());
 }
 
 template <class Sink>
@@ -173,7 +233,9 @@ template <class Sink>
     break;
   case EventKind::ReallocBegin:
   case EventKind::MremapBegin: begin(item); break;
-  case EventKind::ReallocFailed: end(item, EventKind::ReallocBegin); break;
+  case EventKind::ReallocFailed:
+    if (const Begun begun = end(item, EventKind::ReallocBegin); begun.paused) paused_.put_back(begun.address);
+    break;
   case EventKind::MremapFailed: end(item, EventKind::MremapBegin); break;
   case EventKind::Realloc:
   case EventKind::ReallocArray: finish_realloc(item); break;
@@ -186,12 +248,10 @@ template <class Sink>
     break;
   }
   case EventKind::MarkText: marks_.add_text(item); break;
-  case EventKind::Mark:
-    marks_.add(item, {.event = count_,
-                      .time_us = clock_.to_us(item.time()),
-                      .thread = ThreadId(item.thread),
-                      .stack = stacks_.fold(item.stack())});
-    break;
+  case EventKind::Mark: add_mark(item); break;
+  case EventKind::ThreadName: marks_.add_thread_name(item); break;
+  case EventKind::PausedAlloc: add_paused(item); break;
+  case EventKind::PausedRealloc: finish_paused_realloc(item); break;
   default: ++damaged_; break;
   }
 }
@@ -205,8 +265,13 @@ void EventBuilder<Sink>::begin(const RingItem& item) {
   }
   const bool is_realloc = item.kind() == EventKind::ReallocBegin;
   const bool released = is_realloc && (item.word2 & kReleasedMark) != 0;
-  if (is_realloc && !released && item.address() != 0 && !model_.is_live(item.address())) look_for_maker(item);
-  begun.push_back({item.kind(), released, item.thread, item.address(), item.size()});
+  bool paused = false;
+  if (is_realloc && !released && item.address() != 0 && !model_.is_live(item.address())) {
+    paused = paused_.take(item.address());
+    if (!paused) look_for_maker(item);
+    if (!paused && !model_.is_live(item.address())) paused = paused_.take(item.address());
+  }
+  begun.push_back({item.kind(), released, paused, item.thread, item.address(), item.size()});
   ++begun_;
 }
 
@@ -230,10 +295,29 @@ void EventBuilder<Sink>::finish_realloc(const RingItem& item) {
     ++damaged_;
     return;
   }
+  if (begun.paused && item.address() == 0) return; // it freed a block that is not on the tape
+  if (item.address() != 0) make_room_among_paused(item);
   Event event = event_of(item, item.address() != 0 ? item.size() : 0);
-  event.old_address = begun.address;
-  event.old_released = begun.released;
+  if (!begun.paused) {
+    event.old_address = begun.address;
+    event.old_released = begun.released;
+  }
   emit(event, item.slot, item.time());
+}
+
+// The block that was ended is on the tape or not; the one that was made is not. To the tape it is a realloc that frees.
+template <class Sink>
+void EventBuilder<Sink>::finish_paused_realloc(const RingItem& item) {
+  const Begun begun = end(item, EventKind::ReallocBegin);
+  if (!begun.paused && begun.address != 0 && (begun.released || model_.is_live(begun.address))) {
+    Event event = event_of(item, 0);
+    event.kind = EventKind::Realloc;
+    event.address = 0;
+    event.old_address = begun.address;
+    event.old_released = begun.released;
+    emit(event, item.slot, item.time());
+  }
+  add_paused(item);
 }
 
 template <class Sink>
@@ -314,11 +398,12 @@ void EventBuilder<Sink>::look_for_maker(const RingItem& release) {
   const std::uint64_t until = release.time() + clock_.ticks_of_us(windows_.early_release_us);
   RingItem* maker = find_ahead(until, [&](const RingItem& item) {
     return item.slot != release.slot && item.address() == release.address() &&
-           (is_allocation(item.kind()) || is_reallocation(item.kind()));
+           (is_allocation(item.kind()) || is_reallocation(item.kind()) || item.kind() == EventKind::PausedAlloc ||
+            item.kind() == EventKind::PausedRealloc);
   });
   if (maker == nullptr) return;
   ++reordered_;
-  if (is_reallocation(maker->kind())) {
+  if (is_reallocation(maker->kind()) || maker->kind() == EventKind::PausedRealloc) {
     RingItem* first_half = find_ahead(maker->time(), [&](const RingItem& item) {
       return item.slot == maker->slot && item.kind() == EventKind::ReallocBegin;
     });

@@ -10,6 +10,7 @@ namespace heaptape {
 namespace {
 
 constexpr std::string_view kOurPrefix = "HEAPTAPE_";
+constexpr std::string_view kForTheProgram = "HEAPTAPE_CHECKPOINT"; // its check points look there
 
 Error usage(std::string sentence) { return Error{ErrorCode::Usage, std::move(sentence)}; }
 
@@ -162,7 +163,7 @@ std::vector<std::string> with_variables(const char* const* environment, const st
     const auto ours = std::find_if(variables.begin(), variables.end(),
                                    [&](const std::string& variable) { return name_of(variable) == name; });
     if (ours == variables.end()) {
-      if (!name.starts_with(kOurPrefix)) merged.emplace_back(*environment);
+      if (!name.starts_with(kOurPrefix) || name == kForTheProgram) merged.emplace_back(*environment);
       continue;
     }
     const auto index = static_cast<std::size_t>(ours - variables.begin());

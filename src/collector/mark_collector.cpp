@@ -3,7 +3,21 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/byte_cursor.h"
+
 namespace heaptape {
+
+void parse_mark_text(std::string_view text, Mark& mark) {
+  const std::size_t end = text.find('\0');
+  mark.name = text.substr(0, end);
+  if (end == text.npos) return;
+  ByteReader rest(std::as_bytes(std::span(text.substr(end + 1))));
+  const std::uint8_t sort = rest.u8();
+  const std::uint64_t value = rest.u64();
+  if (!rest.ok()) return;
+  mark.set_value_bits(sort, value);
+  mark.detail = std::string_view(reinterpret_cast<const char*>(rest.rest().data()), rest.remaining());
+}
 
 void MarkCollector::add_text(const RingItem& item) {
   std::vector<Chunk>& chunks = texts_[item.slot];
@@ -15,15 +29,28 @@ void MarkCollector::add_text(const RingItem& item) {
   chunks.push_back(chunk);
 }
 
-void MarkCollector::add(const RingItem& item, Mark known) {
+std::string MarkCollector::take_text(const RingItem& item) {
+  std::string text;
   std::vector<Chunk>& chunks = texts_[item.slot];
   const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(item.address(), kLongest));
   const std::size_t used = std::min((length + kChunk - 1) / kChunk, chunks.size());
-  for (std::size_t i = chunks.size() - used; i < chunks.size(); ++i) known.name.append(chunks[i].data(), kChunk);
-  known.name.resize(std::min(known.name.size(), length));
+  for (std::size_t i = chunks.size() - used; i < chunks.size(); ++i) text.append(chunks[i].data(), kChunk);
+  text.resize(std::min(text.size(), length));
   chunks.resize(chunks.size() - used);
-  known.kind = item.size() == static_cast<std::uint64_t>(MarkKind::Snapshot) ? MarkKind::Snapshot : MarkKind::Mark;
+  return text;
+}
+
+void MarkCollector::add(const RingItem& item, Mark known) {
+  const std::uint64_t sort = item.size() & 0xffff;
+  const std::string text = take_text(item);
+  if (sort == wire::kQuestionOnly) return;
+  parse_mark_text(text, known);
+  known.kind = sort < kMarkKinds ? static_cast<MarkKind>(sort) : MarkKind::Mark;
   marks_.push_back(std::move(known));
+}
+
+void MarkCollector::add_thread_name(const RingItem& item) {
+  thread_names_.push_back({ThreadId(item.thread), take_text(item)});
 }
 
 } // namespace heaptape

@@ -1,9 +1,11 @@
-// Puts the marks of the program together from their records. One thread at a time.
+// Puts the marks and thread names of the program together from their records. One thread at a time.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -13,27 +15,42 @@
 
 namespace heaptape {
 
+// The text of a mark as the program sends it, bytes of any kind: a name; and, if a NUL follows it, one byte that says what the value
+// is (a MarkValue), eight bytes of value, and the detail. What is missing stays empty.
+void parse_mark_text(std::string_view text, Mark& mark);
+
 class MarkCollector {
 public:
   static constexpr std::size_t kChunk = 12; // bytes of text per record
-  static constexpr std::size_t kLongest = 240;
+  static constexpr std::size_t kLongest = 4000;
+
+  struct ThreadName {
+    ThreadId thread;
+    std::string name;
+  };
 
   void add_text(const RingItem& item);
-  // The mark that its text came before; `known` is the mark but for name and kind. A signal handler may make one while its thread
+  // The mark that its text came before; `known` is what does not come from the text. A signal handler may make one while its thread
   // is in the middle of another, so the text is what came last.
   void add(const RingItem& item, Mark known);
+  void add_thread_name(const RingItem& item);
   // The slot's thread has ended.
   void forget(std::uint32_t slot) { texts_.erase(slot); }
 
   // Those that are complete; they are then forgotten here.
   std::vector<Mark> take() { return std::exchange(marks_, {}); }
+  std::vector<ThreadName> take_thread_names() { return std::exchange(thread_names_, {}); }
+  std::size_t waiting() const { return marks_.size(); }
 
 private:
   using Chunk = std::array<char, kChunk>;
-  static constexpr std::size_t kMostChunks = 256; // of one thread, left behind by longjmp
+  static constexpr std::size_t kMostChunks = 4 * (kLongest / kChunk + 1); // of one thread, left behind by longjmp
+
+  std::string take_text(const RingItem& item);
 
   std::unordered_map<std::uint32_t, std::vector<Chunk>> texts_; // by slot
   std::vector<Mark> marks_;
+  std::vector<ThreadName> thread_names_;
 };
 
 } // namespace heaptape

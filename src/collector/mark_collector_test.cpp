@@ -83,5 +83,54 @@ TEST(MarkCollector, AMarkWhoseTextWasLostHasWhatThereIs) {
   EXPECT_LE(all[1].name.size(), MarkCollector::kLongest);
 }
 
+std::vector<Mark> marks_of(std::string_view text, MarkKind kind) {
+  MarkCollector marks;
+  write_text(marks, text);
+  end_mark(marks, text.size(), 0, kind);
+  return marks.take();
+}
+
+TEST(MarkCollector, ValueAndDetailStandBehindTheName) {
+  using namespace std::string_literals;
+  const std::vector<Mark> whole = marks_of("queue\0\1\x2a\0\0\0\0\0\0\0of the server"s, MarkKind::Number);
+  ASSERT_EQ(whole.size(), 1u);
+  EXPECT_EQ(whole[0].name, "queue");
+  EXPECT_EQ(whole[0].detail, "of the server");
+  EXPECT_EQ(whole[0].value, MarkValue::Integer);
+  EXPECT_EQ(whole[0].integer, 42);
+  EXPECT_EQ(whole[0].kind, MarkKind::Number);
+  const std::vector<Mark> cut = marks_of("queue\0\1\x2a"s, MarkKind::Number);
+  ASSERT_EQ(cut.size(), 1u);
+  EXPECT_EQ(cut[0].name, "queue");
+  EXPECT_EQ(cut[0].value, MarkValue::None);
+}
+
+TEST(MarkCollector, ALongTextIsKeptUpToTheLimit) {
+  const std::string text(MarkCollector::kLongest, 'x');
+  const std::vector<Mark> all = marks_of(text, MarkKind::Text);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].name, text);
+}
+
+TEST(MarkCollector, ASortThatNobodyKnowsIsAMarkAndAMereQuestionIsNone) {
+  EXPECT_EQ(marks_of("x", static_cast<MarkKind>(99)).at(0).kind, MarkKind::Mark);
+  MarkCollector marks;
+  marks.add(item_of(EventKind::Mark, 0, wire::kQuestionOnly | std::uint64_t{7} << 16, 0), {});
+  EXPECT_TRUE(marks.take().empty());
+}
+
+TEST(MarkCollector, NamesOfThreadsAreNoMarks) {
+  MarkCollector marks;
+  write_text(marks, "the reader", 3);
+  RingItem item = item_of(EventKind::ThreadName, 10, 0, 3);
+  item.thread = 5;
+  marks.add_thread_name(item);
+  EXPECT_TRUE(marks.take().empty());
+  const std::vector<MarkCollector::ThreadName> names = marks.take_thread_names();
+  ASSERT_EQ(names.size(), 1u);
+  EXPECT_EQ(names[0].thread, ThreadId(5));
+  EXPECT_EQ(names[0].name, "the reader");
+}
+
 } // namespace
 } // namespace heaptape

@@ -29,6 +29,7 @@ constexpr std::uint64_t kFlushEvery = 2000 * kMs; // how much of a slow program'
 constexpr std::size_t kSamplesPerBlock = 256;
 constexpr std::size_t kEndedThreadsPerBlock = 1024;
 constexpr std::size_t kNamesPerUpkeep = 256;
+constexpr std::size_t kMarksPerBlock = 8192;
 
 ClockReading program_clock(const wire::Header& header) {
   return {header.clock_base_ticks.load(std::memory_order_relaxed),
@@ -41,11 +42,12 @@ Recording::Recording(const SharedMemory& memory, TapeWriter& writer, RecordingFa
     : memory_(memory), facts_(std::move(facts)), proc_(facts_.pid),
       stacks_(memory.nodes(), memory.config().node_capacity), modules_(memory.module_log()),
       sink_(writer, stacks_, facts_.max_tape_bytes), rings_(memory, threads_),
-      builder_(clock_, stacks_, rings_, memory.config().slot_count, sink_), maps_(facts_.pid),
+      builder_(clock_, stacks_, rings_, memory.config().slot_count, sink_), desk_(memory), maps_(facts_.pid),
       sample_every_ns_(kFirstSampleEvery) {
   const wire::Header& header = memory.header();
   clock_.start(header.clock_is_tsc.load(std::memory_order_relaxed) != 0, program_clock(header), facts_.tape_start_ns);
   sink_.follow(builder_.model().totals());
+  builder_.answer_at(desk_);
   image_ = proc_.stat();
   tids_are_ours_ = header.pid.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(facts_.pid);
   write_meta(facts_.meta);
@@ -76,6 +78,9 @@ void Recording::write_meta(const Meta& known) {
 Round Recording::step(std::uint64_t now_ns) {
   clock_.calibrate();
   const Round round = rings_.round(clock_, consumer());
+  take_thread_names();
+  if (failed()) desk_.close();
+  if (builder_.marks().waiting() >= kMarksPerBlock) write_marks();
   write_modules();
   keep_house(now_ns, round.more || round.fullest > memory_.config().ring_records / 16);
   return round;
@@ -87,7 +92,9 @@ void Recording::keep_house(std::uint64_t now_ns, bool busy) {
     next_sample_ns_ = now_ns + sample_every_ns_;
   }
   look_at_maps(now_ns, busy);
-  if (threads_.ended().size() >= kEndedThreadsPerBlock) write_threads(false);
+  // While records wait to be merged, the name of a thread may be among them.
+  const std::size_t most_ended = rings_.queued() == 0 ? kEndedThreadsPerBlock : 16 * kEndedThreadsPerBlock;
+  if (threads_.ended().size() >= most_ended) write_threads(false);
   if (now_ns < next_upkeep_ns_) return;
   next_upkeep_ns_ = now_ns + kUpkeepEvery;
   name_threads();
@@ -102,7 +109,9 @@ void Recording::keep_house(std::uint64_t now_ns, bool busy) {
 
 void Recording::write_marks() {
   const std::vector<Mark> marks = builder_.marks().take();
-  if (!marks.empty()) sink_.write([&](TapeWriter& writer) { return writer.add_marks(marks); });
+  if (marks.empty()) return;
+  sink_.write_stacks(); // theirs may be new
+  sink_.write([&](TapeWriter& writer) { return writer.add_marks(marks); });
 }
 
 void Recording::write_modules() {
@@ -170,9 +179,16 @@ void Recording::write_samples() {
 void Recording::name_threads() {
   std::size_t left = kNamesPerUpkeep;
   for (auto& [id, known] : threads_.live()) {
-    if (known.tid == 0) continue;
+    if (known.tid == 0 || known.named) continue;
     if (left-- == 0) break;
     if (std::string name = proc_.thread_name(known.tid); !name.empty()) known.name = std::move(name);
+  }
+}
+
+void Recording::take_thread_names() {
+  for (MarkCollector::ThreadName& given : builder_.marks().take_thread_names()) {
+    threads_.name(given.thread, std::move(given.name));
+    threads_written_ = 0; // those on the tape have the old name
   }
 }
 
@@ -203,6 +219,7 @@ Summary Recording::summarize() const {
   lose(wire::loss_name(wire::Loss::StackTooDeep), stacks_.too_deep_stacks());
   lose(kLossDamaged, builder_.damaged() + stacks_.damaged() + (modules_.damaged() ? 1 : 0));
   lose(kLossStuck, rings_.forced_rounds());
+  lose(kLossPaused, builder_.paused_blocks());
   lose(kLossNotWritten, builder_.events() - totals.events + count_only_.events);
   return summary;
 }
@@ -212,6 +229,7 @@ void Recording::drain() {
   end_us_ = clock_.plain_us(clock_.now());
   if (!failed()) take_sample();
   rings_.finish(consumer());
+  take_thread_names();
   write_modules();
   sink_.flush();
   write_marks();

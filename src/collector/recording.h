@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "collector/answer_desk.h"
 #include "collector/event_builder.h"
 #include "collector/maps_follower.h"
 #include "collector/module_files.h"
@@ -27,6 +28,7 @@ namespace heaptape {
 inline constexpr const char* kLossUnfinished = "unfinished record"; // the program died while writing it
 inline constexpr const char* kLossDamaged = "damaged record";       // makes no sense
 inline constexpr const char* kLossStuck = "stuck thread";     // rounds that went on without a thread inside a hook
+inline constexpr const char* kLossPaused = "paused";          // blocks made while the program had paused the recording
 inline constexpr const char* kLossNotWritten = "not written"; // events that the tape did not take any more
 
 struct RecordingFacts {
@@ -50,6 +52,8 @@ public:
   bool failed() const { return sink_.error().has_value(); }
   const TapeSink& sink() const { return sink_; }
   ModuleFiles& files() { return files_; }
+  // A thread of the program waits for an answer: step() again soon.
+  bool is_awaited(std::uint64_t now_ns) { return !failed() && desk_.is_awaited(now_ns); }
 
   // The program has become another one by exec.
   bool program_replaced() const;
@@ -79,6 +83,7 @@ private:
   void take_sample();
   void look_at_maps(std::uint64_t now_ns, bool busy);
   void name_threads();
+  void take_thread_names();
   void reap_threads();
   Thread describe(ThreadId id, const ThreadList::Known& known, std::uint64_t ended_us) const;
   Summary summarize() const;
@@ -99,6 +104,7 @@ private:
   TapeSink sink_;
   RingSet rings_;
   EventBuilder<TapeSink> builder_;
+  AnswerDesk desk_;
   CountOnly count_only_;
 
   MapsFollower maps_;

@@ -36,6 +36,9 @@ public:
   // Writes the block at hand, however small.
   void flush();
 
+  // The stacks that are not on the tape yet, for a block that is no block of events.
+  void write_stacks();
+
   // Any other block; remembers a failure like flush().
   template <class Write>
   void write(Write&& write) {

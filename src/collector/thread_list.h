@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -16,8 +17,20 @@ class ThreadList {
 public:
   ThreadId start(std::uint32_t tid, std::uint64_t ticks, std::uint64_t stack_top = 0) {
     const ThreadId id(++last_);
-    live_.emplace(id.value, Known{tid, ticks, {}, stack_top});
+    live_.emplace(id.value, Known{tid, ticks, {}, stack_top, false});
     return id;
+  }
+
+  // The name the program gave it; it stays, whatever the kernel calls the thread.
+  void name(ThreadId id, std::string name) {
+    Known* known = nullptr;
+    if (const auto found = live_.find(id.value); found != live_.end()) known = &found->second;
+    for (Ended& ended : ended_) {
+      if (ended.id == id) known = &ended.thread;
+    }
+    if (known == nullptr) return;
+    known->name = std::move(name);
+    known->named = true;
   }
 
   void end(ThreadId id, std::uint64_t ticks) {
@@ -32,6 +45,7 @@ public:
     std::uint64_t first_ticks = 0;
     std::string name;
     std::uint64_t stack_top = 0; // 0: not known
+    bool named = false;          // by the program itself
   };
   struct Ended {
     ThreadId id;

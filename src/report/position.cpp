@@ -5,6 +5,7 @@
 
 #include "analysis/moments.h"
 #include "base/number_text.h"
+#include "report/mark_text.h"
 #include "report/time_text.h"
 #include "tape/reader.h"
 
@@ -37,10 +38,11 @@ private:
   Error no_position() const {
     std::string known;
     constexpr std::size_t kShown = 8;
-    for (std::size_t i = 0; i < points_.marks.size() && i < kShown; ++i) {
-      known += (known.empty() ? "; its marks are " : ", ") + points_.marks[i].name;
+    const std::vector<Mark> marks = moments_of(points_.marks);
+    for (std::size_t i = 0; i < marks.size() && i < kShown; ++i) {
+      known += (known.empty() ? "; its marks are " : ", ") + marks[i].name;
     }
-    if (points_.marks.size() > kShown) known += " and " + std::to_string(points_.marks.size() - kShown) + " more";
+    if (marks.size() > kShown) known += " and " + std::to_string(marks.size() - kShown) + " more";
     return Error{
         ErrorCode::Usage,
         "'" + printable(whole_) +
@@ -56,9 +58,20 @@ private:
     return term;
   }
 
+  // "NAME#3": the third of that name.
+  std::vector<Mark>::const_iterator numbered_mark(std::string_view name) const {
+    const std::size_t sign = name.rfind('#');
+    const auto wanted = sign != name.npos ? event_number(name.substr(sign + 1)) : std::nullopt;
+    if (!wanted || *wanted == 0) return points_.marks.end();
+    std::uint64_t left = *wanted;
+    return std::find_if(points_.marks.begin(), points_.marks.end(),
+                        [&](const Mark& each) { return each.name == name.substr(0, sign) && --left == 0; });
+  }
+
   bool take_mark(std::string_view name, std::size_t length, Moment& moment) {
-    const auto mark =
+    auto mark =
         std::find_if(points_.marks.begin(), points_.marks.end(), [&](const Mark& each) { return each.name == name; });
+    if (mark == points_.marks.end()) mark = numbered_mark(name);
     if (mark == points_.marks.end()) return false;
     moment = {std::min(mark->event, points_.end.event), std::min(mark->time_us, points_.end.time_us)};
     rest_.remove_prefix(length);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/number_text.h"
+#include "report/mark_text.h"
 
 namespace heaptape {
 namespace {
@@ -102,11 +103,18 @@ private:
   }
 
   std::string mark_lines() const {
+    constexpr std::size_t kMost = 24;
+    // All there are, if they are few; else the moments without the words, if they are; else the first moments.
+    const std::vector<Mark> moments = marks_.size() <= kMost ? marks_ : moments_of(marks_);
+    const std::size_t shown = std::min(moments.size(), kMost);
+    const std::string indent(axis_ + 2, ' ');
     std::string out;
-    for (const Mark& mark : marks_) {
-      out += std::string(axis_ + 2, ' ') + (style_.utf8 ? "┬ " : "' ") + seconds_text(mark.time_us) + " s  " +
-             printable(mark.name) + "\n";
+    for (std::size_t i = 0; i < shown; ++i) {
+      out += indent + (style_.utf8 ? "┬ " : "' ") + seconds_text(moments[i].time_us) + " s  " +
+             shortened(mark_words(moments[i]), whole_width_ > axis_ + 40 ? whole_width_ - axis_ - 18 : 22) + "\n";
     }
+    if (shown < marks_.size())
+      out += indent + "and " + with_separators(marks_.size() - shown) + " more: 'heaptape marks' lists them\n";
     return out;
   }
 

@@ -7,8 +7,9 @@ namespace heaptape {
 
 extern const Command kGotoCommand, kNextCommand, kPrevCommand, kFindCommand, kMarksCommand, kPeakCommand; // moving.cpp
 extern const Command kEventsCommand, kEventCommand, kStackCommand, kTextCommand;                          // events.cpp
-extern const Command kWhereCommand, kStatsCommand, kThreadsCommand;                                       // state.cpp
-extern const Command kOwnerCommand, kHistoryCommand;                                                      // owner.cpp
+extern const Command kCheckpointsCommand, kScopesCommand;                    // checkpoints.cpp
+extern const Command kWhereCommand, kStatsCommand, kThreadsCommand;          // state.cpp
+extern const Command kOwnerCommand, kHistoryCommand;                         // owner.cpp
 extern const Command kExplainCommand;                                        // explain_command.cpp
 extern const Command kBlocksCommand;                                         // blocks.cpp
 extern const Command kLiveCommand, kTopCommand, kLeaksCommand, kDiffCommand; // costs.cpp

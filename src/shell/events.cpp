@@ -4,6 +4,7 @@
 #include "analysis/event_search.h"
 #include "base/number_text.h"
 #include "report/filter.h"
+#include "report/mark_text.h"
 #include "shell/all_commands.h"
 #include "shell/describe.h"
 
@@ -201,10 +202,12 @@ Result<> text(Session& session, Words& words, Printer& out) {
   if (!pattern) return pattern.error();
   std::size_t shown = 0;
   for (const Mark& mark : session.view().marks()) {
-    if (!wanted.empty() && !pattern.value().matches(mark.name)) continue;
+    if (!wanted.empty() && !pattern.value().matches(mark_words(mark))) continue;
     ++shown;
-    out.print(fmt::format("{:>14}  {:>12} s  T{:<4} {}\n", with_separators(mark.event), seconds_text(mark.time_us),
-                          mark.thread.value, printable(mark.name)));
+    if (!out.print(fmt::format("{:>14}  {:>12} s  T{:<4} {:<11}  {}\n", with_separators(mark.event),
+                               seconds_text(mark.time_us), mark.thread.value, mark_kind_name(mark.kind),
+                               mark_words(mark))))
+      break;
   }
   if (shown == 0) out.print(wanted.empty() ? "the program wrote no annotations\n" : "no annotation matches\n");
   return Unit{};
@@ -246,7 +249,8 @@ const Command kStackCommand{.name = "stack",
 const Command kTextCommand{.name = "text",
                            .arguments = "[PATTERN]",
                            .summary = "annotations that the program wrote, in order",
-                           .help = "PATTERN is a regular expression that is looked for in them.\n",
+                           .help = "Texts, numbers, marks, check points and scopes, each with the event before it.\n"
+                                   "PATTERN is a regular expression that is looked for in them.\n",
                            .example = "text request",
                            .group = CommandGroup::Asking,
                            .run = text};

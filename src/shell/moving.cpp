@@ -1,9 +1,12 @@
 // Commands that move the cursor.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "analysis/event_search.h"
 #include "base/number_text.h"
 #include "report/filter.h"
+#include "report/mark_text.h"
 #include "shell/all_commands.h"
 #include "shell/describe.h"
 
@@ -137,7 +140,7 @@ Result<const Mark*> mark_named(const Session& session, const std::string& word) 
   const auto reached = [&](const Mark& mark) { return mark.event <= session.last_event(); };
   const Mark* found = nullptr;
   for (const Mark& mark : all) {
-    if (!reached(mark)) continue;
+    if (!reached(mark) || !is_moment(mark)) continue;
     const auto at = std::pair(mark.event, mark.time_us), here = std::pair(session.event(), session.time_us());
     if (word == "first" && found == nullptr) found = &mark;
     if (word == "next" && found == nullptr && at > here) found = &mark;
@@ -149,8 +152,9 @@ Result<const Mark*> mark_named(const Session& session, const std::string& word) 
   }
   if (found == nullptr)
     return Error{ErrorCode::NotFound,
-                 all.empty() ? "the program set no marks"
-                             : "there is no mark " + std::string(word == "next" ? "after" : "before") + " this moment"};
+                 std::none_of(all.begin(), all.end(), is_moment)
+                     ? "the program set no marks"
+                     : "there is no mark " + std::string(word == "next" ? "after" : "before") + " this moment"};
   return found;
 }
 
@@ -169,8 +173,9 @@ Result<> marks(Session& session, Words& words, Printer& out) {
     JsonWriter writer;
     writer.begin_array();
     for (const Mark& mark : session.view().marks()) {
-      writer.begin_object().field("name", std::string_view(mark.name)).field("event", mark.event);
-      writer.field("time_us", mark.time_us).field("thread", mark.thread.value).end_object();
+      writer.begin_object();
+      write_mark_fields(writer, mark);
+      writer.end_object();
     }
     out.print(writer.end_array().text() + "\n");
     return Unit{};
@@ -181,8 +186,9 @@ Result<> marks(Session& session, Words& words, Printer& out) {
   }
   for (const Mark& mark : session.view().marks()) {
     const bool here = mark.event == session.event();
-    if (!out.print(fmt::format("{} {:>14}  {:>12} s  T{:<4} {}\n", here ? '>' : ' ', with_separators(mark.event),
-                               seconds_text(mark.time_us), mark.thread.value, printable(mark.name))))
+    if (!out.print(fmt::format("{} {:>14}  {:>12} s  T{:<4} {:<11}  {}\n", here ? '>' : ' ',
+                               with_separators(mark.event), seconds_text(mark.time_us), mark.thread.value,
+                               mark_kind_name(mark.kind), mark_words(mark))))
       break;
   }
   return Unit{};
@@ -238,16 +244,17 @@ const Command kFindCommand{.name = "find",
                            .takes = Takes::Filter,
                            .run = find,
                            .alias = "/"};
-const Command kMarksCommand{.name = "marks",
-                            .arguments = "[next|prev|first|last]",
-                            .summary = "the moments that the program named itself",
-                            .help =
-                                "Each with its event, time and thread; '>' is the one at the cursor. With a word the\n"
-                                "cursor goes to the next mark, the one before, the first or the last.\n"
-                                "--json   as JSON\n",
-                            .example = "marks next",
-                            .group = CommandGroup::Moving,
-                            .run = marks};
+const Command kMarksCommand{
+    .name = "marks",
+    .arguments = "[next|prev|first|last]",
+    .summary = "the moments that the program named itself",
+    .help = "Each with its event, time and thread; '>' is the one at the cursor; texts and numbers\n"
+            "are listed too ('text' searches them all). With a word the\n"
+            "cursor goes to the next mark, the one before, the first or the last.\n"
+            "--json   as JSON\n",
+    .example = "marks next",
+    .group = CommandGroup::Moving,
+    .run = marks};
 const Command kPeakCommand{.name = "peak",
                            .arguments = "",
                            .summary = "go to the moment when most was live",

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "report/mark_text.h"
 #include "sql/stack_function.h"
 #include "sql/tables.h"
 
@@ -174,11 +175,13 @@ constexpr std::array kModuleColumns{
 
 constexpr std::array kMarkColumns{
     Column{"name", Text, Narrow::Nothing, "as the program gave it"},
-    Column{"kind", Text, Narrow::Nothing, "'mark' or 'snapshot'"},
+    Column{"kind", Text, Narrow::Nothing, "'mark', 'snapshot', 'text', 'number', 'check point', ..."},
     Column{"event", Integer, Narrow::Nothing, "the last event before it; 0: none"},
     Column{"time", Real, Narrow::Nothing, "seconds since the start"},
     Column{"thread", Integer, Narrow::Nothing, "threads.id"},
     Column{"stack", Integer, Narrow::Nothing, "stacks.id; 0: none"},
+    Column{"value", Real, Narrow::Nothing, "of a number; of a check point the seconds since its t1"},
+    Column{"detail", Text, Narrow::Nothing, "values of a check point"},
 };
 
 constexpr std::array kSampleColumns{
@@ -276,18 +279,22 @@ std::unique_ptr<Table> make_module_table(const TapeView& view) {
 std::unique_ptr<Table> make_mark_table(const TapeView& view) {
   return std::make_unique<ListTable>(
       ListTableParts{.name = "marks",
-                     .meaning = "moments that the program named",
+                     .meaning = "what the program said about itself: marks, texts, numbers",
                      .columns = kMarkColumns,
                      .count = view.marks().size(),
                      .value = [&view](std::size_t row, std::size_t column, ColumnOut& out) {
                        const Mark& mark = view.marks()[row];
                        switch (column) {
                        case 0: return out.lasting_text(mark.name);
-                       case 1: return out.lasting_text(mark.kind == MarkKind::Snapshot ? "snapshot" : "mark");
+                       case 1: return out.lasting_text(mark_kind_name(mark.kind));
                        case 2: return out.number(mark.event);
                        case 3: return out.seconds(mark.time_us);
                        case 4: return out.integer(mark.thread.value);
-                       default: return out.integer(mark.stack.value);
+                       case 5: return out.integer(mark.stack.value);
+                       case 6:
+                         if (mark.value == MarkValue::None) return out.null();
+                         return mark.value == MarkValue::Integer ? out.integer(mark.integer) : out.real(mark.real);
+                       default: return mark.detail.empty() ? out.null() : out.lasting_text(mark.detail);
                        }
                      }});
 }

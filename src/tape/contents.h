@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -55,16 +56,36 @@ struct StackNode {
 
 // A moment that the program named through <heaptape/heaptape.h>. The numbers are part of the tape format.
 enum class MarkKind : std::uint8_t {
-  Mark = 0,     // heaptape_mark()
-  Snapshot = 1, // heaptape_snapshot()
+  Mark = 0,       // heaptape_mark()
+  Snapshot = 1,   // heaptape_snapshot()
+  Text = 2,       // heaptape_text(): words of the program, no moment to be named
+  Number = 3,     // heaptape_number()
+  CheckPoint = 4, // heaptape_checkpoint(); the value is the time that it printed, in seconds
+  ScopeBegin = 5, // heaptape::scope; the names are "NAME begin" and "NAME end"
+  ScopeEnd = 6,
 };
+inline constexpr std::size_t kMarkKinds = 7;
+// A number that comes with a mark. The numbers are part of the tape format.
+enum class MarkValue : std::uint8_t { None = 0, Integer = 1, Real = 2 };
+
 struct Mark {
   std::string name{};
+  std::string detail{};    // what came with the name: the values of a check point
   std::uint64_t event = 0; // the last one before it; 0: none
   std::uint64_t time_us = 0;
   ThreadId thread{};
   StackId stack{};
   MarkKind kind = MarkKind::Mark; // readers may meet others, of later versions
+  MarkValue value = MarkValue::None;
+  std::int64_t integer = 0; // with MarkValue::Integer
+  double real = 0;          // with MarkValue::Real
+
+  // The value from its number and bits; a sort that is not known is none.
+  void set_value_bits(std::uint64_t sort, std::uint64_t bits) {
+    value = sort <= static_cast<std::uint64_t>(MarkValue::Real) ? static_cast<MarkValue>(sort) : MarkValue::None;
+    if (value == MarkValue::Integer) integer = static_cast<std::int64_t>(bits);
+    if (value == MarkValue::Real) real = std::bit_cast<double>(bits);
+  }
   friend bool operator==(const Mark&, const Mark&) = default;
 };
 

@@ -136,6 +136,10 @@ void put_marks(std::span<const Mark> marks, std::vector<std::byte>& out) {
       entry.varint(mark.time_us);
       entry.varint(mark.thread.value);
       entry.varint(mark.stack.value);
+      entry.varint(static_cast<std::uint64_t>(mark.value));
+      if (mark.value == MarkValue::Integer) entry.signed_varint(mark.integer);
+      if (mark.value == MarkValue::Real) entry.u64(std::bit_cast<std::uint64_t>(mark.real));
+      entry.text(mark.detail);
     });
   }
 }
@@ -151,6 +155,14 @@ bool parse_marks(std::span<const std::byte> payload, std::vector<Mark>& marks) {
     mark.time_us = entry.varint();
     mark.thread = ThreadId(static_cast<std::uint32_t>(entry.varint()));
     mark.stack = StackId(static_cast<std::uint32_t>(entry.varint()));
+    if (entry.remaining() != 0) { // since 1.3
+      const std::uint64_t sort = entry.varint();
+      if (sort == static_cast<std::uint64_t>(MarkValue::Integer))
+        mark.set_value_bits(sort, static_cast<std::uint64_t>(entry.signed_varint()));
+      else if (sort == static_cast<std::uint64_t>(MarkValue::Real))
+        mark.set_value_bits(sort, entry.u64());
+      mark.detail = entry.text();
+    }
     if (!entry.ok()) return false;
     if (reader.ok()) marks.push_back(std::move(mark));
   }

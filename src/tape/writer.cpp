@@ -128,7 +128,7 @@ Result<> TapeWriter::add_marks(std::span<const Mark> marks) {
   while (!marks.empty()) {
     std::size_t count = 0;
     for (std::size_t bytes = 0; count < marks.size() && bytes < kEnoughBytes; ++count)
-      bytes += marks[count].name.size() + 64;
+      bytes += marks[count].name.size() + marks[count].detail.size() + 64;
     put_marks(marks.first(count), raw_);
     if (auto written = write_block(BlockType::Marks); !written) return written;
     marks = marks.subspan(count);

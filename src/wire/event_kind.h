@@ -51,7 +51,14 @@ enum class EventKind : std::uint8_t {
   // A mark of the program's own: its text, twelve bytes at a time (six in the address, six in the size), then the mark, whose
   // address field is the length of the text and whose size field is a MarkKind.
   MarkText = 45,
-  Mark = 46,
+  Mark =
+      46, // size field: MarkKind in bits 0..15; in bits 16..47 the number of a question, or 0 (see ThreadSlot::answered)
+  // A name for the thread: its text in MarkText records, then this, whose address field is the length of the text.
+  ThreadName = 50,
+  // While the program has paused the recording: a block that is not to be on the tape, known so that its release need not be
+  // either. Releases keep their kinds. A realloc is ReallocBegin and then, instead of Realloc, this with the new block (0: none).
+  PausedAlloc = 51,
+  PausedRealloc = 52,
 };
 
 // Kinds that make a block live.

@@ -23,7 +23,7 @@
 namespace heaptape::wire {
 
 inline constexpr std::uint64_t kMagic = 0x31'65'72'69'57'74'48'00; // "\0HtWire1"
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 inline constexpr std::size_t kPage = 4096;
 
 // ---------------------------------------------------------------------------------------------------------------- rings
@@ -54,6 +54,12 @@ inline constexpr std::uint64_t kMaxSize = (std::uint64_t{1} << 48) - 1;
 // Position `n` (counted from the start of the recording, never wrapping) lies in lap n / capacity.
 constexpr std::uint64_t phase_of_lap(std::uint64_t lap) { return (lap & 1) != 0 ? 0 : kPhaseBit; }
 
+// What an answer consists of, in this order.
+enum class Answer : std::uint8_t { LiveBytes, LiveBlocks, AllocatedBytes, AllocatedBlocks, PeakBytes, Count };
+inline constexpr std::size_t kAnswers = static_cast<std::size_t>(Answer::Count);
+// In the place of a MarkKind: no mark, the question only.
+inline constexpr std::uint32_t kQuestionOnly = 0xffff;
+
 enum class SlotState : std::uint32_t {
   Free = 0,    // may be claimed by any thread (CAS Free -> Claimed)
   Claimed = 1, // belongs to thread `tid`
@@ -76,6 +82,11 @@ struct ThreadSlot {
 
   // Consumer's cache line: records taken out so far. Space is free again up to taken + capacity.
   alignas(64) std::atomic<std::uint64_t> taken;
+  // The answer to the thread's last question: the totals just before the mark that asked. `answered`, a futex, is the question's
+  // number (Header::questions) and is stored last, with release.
+  std::atomic<std::uint32_t> answered;
+  std::uint32_t pad1;
+  std::atomic<std::uint64_t> answer[kAnswers];
 };
 static_assert(sizeof(ThreadSlot) == 128);
 
@@ -224,6 +235,9 @@ struct Header {
   std::atomic<std::uint32_t> waiting;
   // 1 while the collector lives, 2 when it has finished or failed and the program should go on unrecorded.
   std::atomic<std::uint32_t> collector_state;
+  // Questions of the program's threads so far, and whether the collector answers any.
+  std::atomic<std::uint32_t> questions;
+  std::atomic<std::uint32_t> answering;
   // A robust, process-shared pthread mutex that the collector's main thread holds for its whole life. Its first word is the
   // kernel's: when the collector dies, however it dies, kCollectorDied is set there, so a waiting program sees it without a
   // system call.

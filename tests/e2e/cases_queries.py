@@ -20,7 +20,8 @@ def recorded(test, threads=3, steps=2000):
 
 
 def dumped(tape, *options):
-    return [json.loads(line) for line in demand("dump", "--json", "--no-stacks", *options, tape.path).splitlines()]
+    entries = [json.loads(line) for line in demand("dump", "--json", "--no-stacks", *options, tape.path).splitlines()]
+    return [entry for entry in entries if "mark" not in entry]
 
 
 def sql(tape, text):

@@ -148,6 +148,11 @@ bool record_unusual(EventKind kind, std::uint64_t address, std::uint64_t size, b
   return put(*thread, kind, address, size, stack);
 }
 
+bool record_paused(EventKind kind, std::uint64_t address, std::uint64_t pc, std::uint64_t slot,
+                   std::uint64_t rbp) noexcept {
+  return is_recording() && record(kind, address, 0, Frame{pc, slot, rbp}, false);
+}
+
 Suppressed::Suppressed() noexcept : thread_(t_thread) {
   if (thread_ == &g_suppressed) return;
   g_suppressed.slot = &g_suppressed_slot;

@@ -47,6 +47,11 @@ inline void check_stack(const Frame&, std::uint32_t) noexcept {}
   return recorded;
 }
 
+// Instead of record() while recording is paused: cheap, without a stack. PausedAlloc for a block that came; for one that goes the
+// kind of its release.
+[[gnu::noinline, gnu::cold]] bool record_paused(EventKind kind, std::uint64_t address, std::uint64_t pc,
+                                                std::uint64_t slot, std::uint64_t rbp) noexcept;
+
 // While one of these lives, the calling thread's heap events are not recorded: an allocator behind ours that builds its
 // calloc on malloc must not make two events of one. Its mappings still are.
 class Suppressed {

@@ -66,8 +66,42 @@ void freeze_clock() noexcept {
   g_recorder.clock_is_tsc = false;
 }
 
+namespace {
+
+constinit std::atomic<std::uint32_t> g_pauses{0};
+
+// Two threads may change the count at once; whoever comes last sees it that the switch fits.
+void set_switch() noexcept {
+  std::uint32_t position = kOff;
+  do {
+    std::uint32_t now = g_switch.on.load(std::memory_order_relaxed);
+    position = switch_position();
+    if (now == kOff) return;
+    (void)g_switch.on.compare_exchange_strong(now, position, std::memory_order_seq_cst);
+  } while (position != switch_position());
+}
+
+} // namespace
+
+std::uint32_t switch_position() noexcept { return g_pauses.load(std::memory_order_seq_cst) == 0 ? kOn : kPaused; }
+
+bool pause_recording() noexcept {
+  const bool first = g_pauses.fetch_add(1, std::memory_order_seq_cst) == 0;
+  if (first) set_switch();
+  return first;
+}
+
+bool resume_recording() noexcept {
+  std::uint32_t pauses = g_pauses.load(std::memory_order_seq_cst);
+  do {
+    if (pauses == 0) return false; // one resume too many
+  } while (!g_pauses.compare_exchange_weak(pauses, pauses - 1, std::memory_order_seq_cst));
+  if (pauses == 1) set_switch();
+  return pauses == 1;
+}
+
 void stop_recorder(wire::OffReason reason) noexcept {
-  g_switch.on.store(0, std::memory_order_relaxed);
+  g_switch.on.store(kOff, std::memory_order_relaxed);
   if (g_recorder.header != nullptr) {
     g_recorder.header->off_reason.store(static_cast<std::uint32_t>(reason), std::memory_order_release);
   }

@@ -2,6 +2,7 @@
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "recorder/core/readable.h"
 
@@ -11,6 +12,11 @@ namespace {
 
 // Room left for hooks in signal handlers that interrupt a hook between its look at the limit and its reservation.
 constexpr std::uint64_t kSlack = 64;
+
+// How long to wait for an answer. A collector that gets to run needs far less; one that was stopped is waited for once.
+constexpr std::uint64_t kPatienceNs = 2'000'000'000;
+constexpr std::uint64_t kPatienceLostNs = 10'000'000;
+constinit std::atomic<std::uint64_t> g_patience_ns{kPatienceNs};
 
 bool collector_is_gone(const wire::Header& header) noexcept {
   return header.collector_state.load(std::memory_order_acquire) == wire::kCollectorDone ||
@@ -67,6 +73,31 @@ bool make_room(ThreadState& thread) noexcept {
     } else {
       wait_a_little(header, drained);
     }
+  }
+}
+
+bool await_answer(ThreadState& thread, std::uint32_t question) noexcept {
+  if (in_sandbox()) return false;
+  const auto now_ns = [] {
+    timespec now{};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+  };
+  wire::Header& header = *g_recorder.header;
+  const std::uint64_t limit_ns = now_ns() + g_patience_ns.load(std::memory_order_relaxed);
+  while (true) {
+    const std::uint32_t seen =
+        thread.slot->answered.load(std::memory_order_acquire); // pairs with the collector's answer
+    const bool answered = static_cast<std::int32_t>(seen - question) >= 0;
+    const bool given_up = !answered && (collector_is_gone(header) || now_ns() >= limit_ns);
+    if (answered || given_up) {
+      g_patience_ns.store(answered ? kPatienceNs : kPatienceLostNs, std::memory_order_relaxed);
+      return answered;
+    }
+    // Again and again: the collector may have been about to sleep when it was woken the last time.
+    wake_collector(header);
+    timespec most{0, 1'000'000};
+    (void)system_call(SYS_futex, as_long(&thread.slot->answered), FUTEX_WAIT, static_cast<long>(seen), as_long(&most));
   }
 }
 

@@ -60,6 +60,7 @@ void restore_environment(char** environment, const char* library, bool keep_opti
   for (char** at = environment; *at != nullptr; ++at) {
     bool keep = true;
     if (begins(*at, "HEAPTAPE_")) keep = keep_options && !begins(*at, "HEAPTAPE_SHM_");
+    if (begins(*at, "HEAPTAPE_CHECKPOINT=")) keep = true; // the program's own: its check points look there
     if (begins(*at, "LD_PRELOAD=") && !keep_options) keep = remove_from_preload(*at, library);
     if (keep) *kept++ = *at;
   }

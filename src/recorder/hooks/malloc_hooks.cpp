@@ -14,13 +14,19 @@ namespace {
 
 [[gnu::always_inline]] inline void allocated(EventKind kind, void* block, std::size_t size,
                                              const Frame& site) noexcept {
-  if (block != nullptr && is_recording()) [[likely]]
+  if (block == nullptr) return;
+  if (takes_blocks()) [[likely]]
     (void)record(kind, as_address(block), size, site, true);
+  else
+    (void)record_paused(EventKind::PausedAlloc, as_address(block), site.pc, site.slot, site.rbp);
 }
 
 [[gnu::always_inline]] inline void releasing(EventKind kind, void* block, const Frame& site) noexcept {
-  if (block != nullptr && is_recording()) [[likely]]
+  if (block == nullptr) return;
+  if (takes_blocks()) [[likely]]
     (void)record(kind, as_address(block), 0, site, g_recorder.free_stacks);
+  else
+    (void)record_paused(kind, as_address(block), site.pc, site.slot, site.rbp);
 }
 
 // A realloc that replaces a block is two records: the old block, stamped before the real call may hand it to another
@@ -33,6 +39,21 @@ namespace {
   } else {
     (void)record(EventKind::ReallocFailed, as_address(old_block), 0, site, false);
   }
+}
+
+[[gnu::noinline, gnu::cold]] void* realloc_paused(void* old_block, std::size_t size, const Frame& site) noexcept {
+  if (old_block == nullptr) {
+    void* block = g_real.realloc(nullptr, size);
+    if (block != nullptr) (void)record_paused(EventKind::PausedAlloc, as_address(block), site.pc, site.slot, site.rbp);
+    return block;
+  }
+  const bool begun = record_paused(EventKind::ReallocBegin, as_address(old_block), site.pc, site.slot, site.rbp);
+  void* block = g_real.realloc(old_block, size);
+  const bool failed = block == nullptr && size != 0;
+  if (begun) {
+    (void)record(failed ? EventKind::ReallocFailed : EventKind::PausedRealloc, as_address(block), 0, site, false);
+  }
+  return block;
 }
 
 } // namespace
@@ -75,8 +96,8 @@ HT_HOOK void free_aligned_sized(void* block, std::size_t, std::size_t) {
 }
 
 HT_HOOK void* realloc(void* old_block, std::size_t size) {
-  if (!is_recording()) [[unlikely]]
-    return g_real.realloc(old_block, size);
+  if (!takes_blocks()) [[unlikely]]
+    return realloc_paused(old_block, size, HT_CALL_SITE());
   if (old_block == nullptr) {
     void* block = g_real.realloc(nullptr, size);
     allocated(EventKind::Realloc, block, size, HT_CALL_SITE());
@@ -94,8 +115,8 @@ HT_HOOK void* reallocarray(void* old_block, std::size_t count, std::size_t size)
     errno = ENOMEM;
     return nullptr;
   }
-  if (!is_recording()) [[unlikely]]
-    return g_real.realloc(old_block, bytes);
+  if (!takes_blocks()) [[unlikely]]
+    return realloc_paused(old_block, bytes, HT_CALL_SITE());
   if (old_block == nullptr) {
     void* block = g_real.realloc(nullptr, bytes);
     allocated(EventKind::ReallocArray, block, bytes, HT_CALL_SITE());

@@ -112,20 +112,29 @@ bool name_begins(const char* path, const char* begin) noexcept {
     }
     if (block == nullptr) [[unlikely]]
       return call_next_new(form, size, second, third);
-    if (is_recording()) [[likely]]
+    if (takes_blocks()) [[likely]]
       (void)record(kind, as_address(block), size, site, true);
+    else
+      (void)record_paused(EventKind::PausedAlloc, as_address(block), site.pc, site.slot, site.rbp);
     return block;
   }
   void* block = call_next_new(form, size, second, third);
-  if (g_way == Way::Record && block != nullptr && is_recording())
-    (void)record(kind, as_address(block), size, site, true);
+  if (g_way == Way::Record && block != nullptr) {
+    if (takes_blocks())
+      (void)record(kind, as_address(block), size, site, true);
+    else
+      (void)record_paused(EventKind::PausedAlloc, as_address(block), site.pc, site.slot, site.rbp);
+  }
   return block;
 }
 
 [[gnu::always_inline]] inline void drop(Form form, EventKind kind, void* block, std::size_t second, std::size_t third,
                                         const Frame& site) {
-  if (g_way != Way::Forward && block != nullptr && is_recording()) [[likely]] {
-    (void)record(kind, as_address(block), 0, site, g_recorder.free_stacks);
+  if (g_way != Way::Forward && block != nullptr) [[likely]] {
+    if (takes_blocks()) [[likely]]
+      (void)record(kind, as_address(block), 0, site, g_recorder.free_stacks);
+    else
+      (void)record_paused(kind, as_address(block), site.pc, site.slot, site.rbp);
   }
   if (g_way == Way::Direct) [[likely]] {
     g_real.free(block);

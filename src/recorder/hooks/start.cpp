@@ -140,7 +140,7 @@ bool begin(std::uint8_t* memory) noexcept {
   header->membarrier_registered.store(barrier ? 1 : 0, std::memory_order_relaxed);
   header->pid.store(pid, std::memory_order_relaxed);
   header->attached.store(1, std::memory_order_release);
-  g_switch.on.store(1, std::memory_order_release);
+  g_switch.on.store(switch_position(), std::memory_order_release);
   return true;
 }
 
@@ -156,7 +156,7 @@ void follow_fork() noexcept {
 }
 
 // Only when the kernel cannot zero the switch for us.
-void switch_off_after_fork() noexcept { g_switch.on.store(0, std::memory_order_relaxed); }
+void switch_off_after_fork() noexcept { g_switch.on.store(kOff, std::memory_order_relaxed); }
 
 void start() noexcept {
   static constinit std::atomic<bool> s_started{false};

@@ -13,7 +13,7 @@ namespace {
 
 template <class Print>
 [[gnu::always_inline]] inline int print(char** text, const Frame& site, Print real_print) {
-  if (!is_recording()) return real_print();
+  if (!takes_blocks()) return real_print(); // paused: what is inside counts, one by one
   int length = 0;
   {
     const Suppressed suppressed;
