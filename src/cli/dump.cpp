@@ -37,6 +37,7 @@ struct DumpOptions {
   std::string tape, from, to, thread, kinds, where;
   bool json = false;
   bool no_stacks = false;
+  bool cpu = false;
 };
 
 Result<EventFilter> make_filter(const DumpOptions& options, const TapeReader& tape) {
@@ -105,6 +106,49 @@ int print_events(const TapeReader& tape, const EventFilter& filter, Filter* wher
   return written ? kOk : kTrouble;
 }
 
+// The samples of the CPU profile.
+int print_cpu(const TapeReader& tape, const EventFilter& filter, const DumpOptions& options) {
+  if ((filter.from && !filter.from->is_time) || (filter.to && !filter.to->is_time)) {
+    say("samples have no numbers; with --cpu, --from and --to are times, such as 1.5s");
+    return kTrouble;
+  }
+  Output output;
+  FrameNames names(tape.modules(), tape.stacks());
+  const auto tids = kernel_ids(tape);
+  if (!options.json) output.print("# time in s  thread  periods  segment\n");
+  for (const CpuSample& sample : tape.cpu().samples) {
+    Event event; // as far as time, thread and stack go, they are alike
+    event.time_us = sample.time_us;
+    event.thread = sample.thread;
+    event.stack = sample.stack;
+    event.kind = EventKind::Malloc; // any
+    if (filter.is_past(event) || !filter.accepts(event)) continue;
+    if (options.json) {
+      const auto tid = tids.find(sample.thread.value);
+      output.print(R"({{"time_us":{},"thread":{},"tid":{},"weight":{},"segment":{},"stack":{})", sample.time_us,
+                   sample.thread.value, tid != tids.end() ? tid->second : 0, sample.weight, sample.segment,
+                   sample.stack.value);
+      if (!options.no_stacks) {
+        output.print(R"(,"frames":[)");
+        const char* separator = "";
+        names.each_frame(sample.stack, [&](StackId node, std::uint64_t) {
+          output.print("{}{}", separator, names.json(node, sample.time_us));
+          separator = ",";
+        });
+        output.print("]");
+      }
+      output.print("}}\n");
+    } else {
+      output.print("{:>12}  T{:<5} {:>8} {:>8}\n", seconds_text(sample.time_us), sample.thread.value, sample.weight,
+                   sample.segment);
+      if (!options.no_stacks) append_stack(output.buffer(), event, names);
+    }
+    output.write_if_full();
+    if (output.failed()) break;
+  }
+  return output.finish() ? kOk : kTrouble;
+}
+
 // Filters may ask for names and moments, which come with the index.
 int dump_where(DumpOptions& options) {
   const Result<TapeView> view = ReportOptions().open(options.tape);
@@ -133,15 +177,21 @@ int dump(Arguments arguments) {
                  "events that a filter accepts, such as 'size>1M and fn~parse' (docs/guide/filters.md)")
       ->type_name("FILTER");
   app.add_flag("--no-stacks", options.no_stacks, "leave out the call stacks: one line per event");
+  app.add_flag("--cpu", options.cpu, "the samples of the CPU profile instead of the events");
   app.add_flag("--json", options.json, "one JSON object per line");
   app.add_option("TAPE", options.tape);
   if (const auto status = parse(app, kHelp, arguments)) return *status;
 
+  if (options.cpu && (!options.where.empty() || !options.kinds.empty())) {
+    say("--where and --kind are about heap events; with --cpu there are --from, --to and --thread");
+    return kTrouble;
+  }
   if (!options.where.empty()) return dump_where(options);
   const Result<TapeReader> tape = open_chosen_tape(options.tape);
   if (!tape) return fail(tape.error());
   const Result<EventFilter> filter = make_filter(options, tape.value());
   if (!filter) return fail(filter.error());
+  if (options.cpu) return print_cpu(tape.value(), filter.value(), options);
   return print_events(tape.value(), filter.value(), nullptr, options);
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "analysis/heap_model.h"
+#include "collector/cpu_collector.h"
 #include "collector/mark_collector.h"
 #include "collector/ring_set.h"
 #include "collector/stack_folder.h"
@@ -52,6 +53,8 @@ public:
   const HeapModel& model() const { return model_; }
   std::uint64_t events() const { return count_; }
   MarkCollector& marks() { return marks_; }
+  CpuCollector& cpu() { return cpu_; }
+  const CpuCollector& cpu() const { return cpu_; }
   std::uint64_t reordered() const { return reordered_; }
   // Records that make no sense: unknown kinds, allocations at address 0.
   std::uint64_t damaged() const { return damaged_; }
@@ -102,6 +105,7 @@ private:
   HeapModel model_;
   std::vector<std::vector<Begun>> under_way_; // by slot
   MarkCollector marks_;
+  CpuCollector cpu_;
   std::uint64_t begun_ = 0;  // how many, over all slots
   RingItem* rest_ = nullptr; // of the batch at hand: what comes after the current item
   RingItem* rest_end_ = nullptr;
@@ -191,6 +195,9 @@ template <class Sink>
                       .time_us = clock_.to_us(item.time()),
                       .thread = ThreadId(item.thread),
                       .stack = stacks_.fold(item.stack())});
+    break;
+  case EventKind::CpuSample:
+    if (!cpu_.add(item, clock_.plain_us(item.time()), stacks_.fold(item.stack()))) ++damaged_;
     break;
   default: ++damaged_; break;
   }

@@ -50,6 +50,7 @@ public:
   bool failed() const { return sink_.error().has_value(); }
   const TapeSink& sink() const { return sink_; }
   ModuleFiles& files() { return files_; }
+  std::uint64_t cpu_samples() const { return builder_.cpu().taken_in(); }
 
   // The program has become another one by exec.
   bool program_replaced() const;
@@ -74,6 +75,7 @@ private:
   void write_meta(const Meta& known);
   void write_modules();
   void write_marks();
+  void write_cpu();
   void write_threads(bool all);
   void write_samples();
   void take_sample();

@@ -76,7 +76,8 @@ TEST_F(RecordingTest, ATapeHoldsAllThatHappened) {
   EXPECT_EQ(reader.threads()[0].ended_us, 30u);
   EXPECT_GE(reader.samples().size(), 1u);
   ASSERT_EQ(reader.maps().size(), 1u);
-  const auto stack = reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)); // a variable may be on a sanitizer's own stack
+  const auto stack =
+      reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)); // a variable may be on a sanitizer's own stack
   const std::vector<MappedRange> ranges = reader.maps().ranges(0);
   const auto holder = std::find_if(ranges.begin(), ranges.end(),
                                    [&](const MappedRange& range) { return range.begin <= stack && stack < range.end; });

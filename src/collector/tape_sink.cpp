@@ -18,13 +18,16 @@ void TapeSink::choose_block_size() {
       static_cast<std::size_t>(std::clamp<std::uint64_t>(left / kBytesPerEvent, kSmallest, EventEncoder::kMaxEvents));
 }
 
+void TapeSink::write_stacks() {
+  if (error_ || stacks_.new_nodes().empty()) return;
+  note(writer_.add_stacks(stacks_.first_new(), stacks_.new_nodes()));
+  stacks_.clear_new();
+}
+
 void TapeSink::flush() {
   if (error_ || in_block_ == 0) return;
-  if (!stacks_.new_nodes().empty()) {
-    note(writer_.add_stacks(stacks_.first_new(), stacks_.new_nodes()));
-    stacks_.clear_new();
-    if (error_) return;
-  }
+  write_stacks();
+  if (error_) return;
   note(writer_.add_events(encoder_));
   if (error_) return;
   events_written_ += in_block_;

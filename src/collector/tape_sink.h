@@ -36,6 +36,9 @@ public:
   // Writes the block at hand, however small.
   void flush();
 
+  // Writes the stacks that are not on the tape yet; for blocks that name some without being events.
+  void write_stacks();
+
   // Any other block; remembers a failure like flush().
   template <class Write>
   void write(Write&& write) {

@@ -52,6 +52,7 @@ enum class EventKind : std::uint8_t {
   // address field is the length of the text and whose size field is a MarkKind.
   MarkText = 45,
   Mark = 46,
+  CpuSample = 47, // of the CPU profile: see wire/cpu_record.h
 };
 
 // Kinds that make a block live.

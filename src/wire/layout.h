@@ -23,7 +23,7 @@
 namespace heaptape::wire {
 
 inline constexpr std::uint64_t kMagic = 0x31'65'72'69'57'74'48'00; // "\0HtWire1"
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 inline constexpr std::size_t kPage = 4096;
 
 // ---------------------------------------------------------------------------------------------------------------- rings
@@ -163,6 +163,8 @@ enum class Loss : std::uint32_t {
   BeforeStart,    // calls that came before the recorder was ready
   AfterCollector, // events after the collector was gone
   AbandonedHook,  // hooks left by a longjmp out of a signal handler, their event unfinished
+  CpuSamples,     // samples of the CPU profile for which there was no room
+  CpuThreads,     // threads that the kernel gave no timer for the CPU profile
   Count,
 };
 inline constexpr std::size_t kLossCapacity = 32;
@@ -183,6 +185,8 @@ struct Config {
       ring_records;          // records per ring, a power of two; a ring and its thread's scratch take ring_stride bytes
   std::uint32_t table_count; // intern tables, at most kTableCount
   std::uint32_t node_capacity; // nodes in the node array, at most kNodeCapacity
+  std::uint32_t cpu_hz;  // samples of the CPU profile per second of a thread's CPU time; 0: none until the program asks
+  std::uint32_t no_heap; // 1: heap events are not recorded
   std::uint32_t pad0;
   std::uint64_t ring_stride;
   std::uint64_t slots; // offsets from the start of the memory

@@ -68,6 +68,7 @@ void freeze_clock() noexcept {
 
 void stop_recorder(wire::OffReason reason) noexcept {
   g_switch.on.store(0, std::memory_order_relaxed);
+  g_switch.attached.store(0, std::memory_order_relaxed);
   if (g_recorder.header != nullptr) {
     g_recorder.header->off_reason.store(static_cast<std::uint32_t>(reason), std::memory_order_release);
   }

@@ -19,6 +19,9 @@ inline std::uint64_t ticks_now() noexcept {
 // Called when the ring may be full: wakes the collector, waits for it or not as configured. False: no room, drop it.
 [[nodiscard]] bool make_room(ThreadState& thread) noexcept;
 
+// Whether put() would find room without waiting; for signal handlers. Notices when the collector is gone.
+[[nodiscard]] bool has_room(const ThreadState& thread) noexcept;
+
 // Writes every reserved record that was never finished as "nothing", so that the collector gets past it.
 void fill_holes(ThreadState& thread) noexcept;
 

@@ -28,7 +28,7 @@ using namespace heaptape;
 using namespace heaptape::recorder;
 
 HT_HOOK void heaptape_recorder_mark(const char* name, unsigned kind) {
-  if (!is_recording()) return;
+  if (!is_attached()) return;
   const Frame site = HT_CALL_SITE();
   std::uint64_t length = 0;
   if (name != nullptr)
