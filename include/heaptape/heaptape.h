@@ -140,6 +140,8 @@ static inline int heaptape_heap(struct heaptape_figures* figures) {
 #endif
 
 #include <heaptape/checkpoint.h>
+
+#include <heaptape/profile.h>
 #ifdef __cplusplus
 #include <heaptape/scope.h>
 #endif

@@ -18,6 +18,7 @@ int report(Arguments arguments);
 int leaks(Arguments arguments);
 int peak(Arguments arguments);
 int top(Arguments arguments);
+int cpu(Arguments arguments);
 int timeline(Arguments arguments);
 int diff(Arguments arguments);
 int sql(Arguments arguments);

@@ -41,10 +41,15 @@ struct DumpOptions {
   std::string tape, from, to, thread, kinds, where;
   bool json = false;
   bool no_stacks = false;
+  bool cpu = false;
 };
 
 // Numbers and times need no index; the peak, marks and sums do.
 bool is_plain(const std::string& position) { return position.empty() || parse_position(position).ok(); }
+bool is_time(const std::string& position) {
+  const Result<Position> parsed = parse_position(position);
+  return position.empty() || (parsed.ok() && parsed.value().is_time);
+}
 
 // `view`: for positions that are not plain.
 Result<EventFilter> make_filter(const DumpOptions& options, const TapeReader& tape, const TapeView* view) {
@@ -170,6 +175,45 @@ int print_events(const TapeReader& tape, const EventFilter& filter, Filter* wher
   return written ? kOk : kTrouble;
 }
 
+// The samples of the CPU profile.
+int print_cpu(const TapeReader& tape, const EventFilter& filter, const DumpOptions& options) {
+  Output output;
+  FrameNames names(tape.modules(), tape.stacks());
+  const auto tids = kernel_ids(tape);
+  if (!options.json) output.print("# time in s  thread  periods  segment\n");
+  for (const CpuSample& sample : tape.cpu().samples) {
+    Event event; // as far as time, thread and stack go, they are alike
+    event.time_us = sample.time_us;
+    event.thread = sample.thread;
+    event.stack = sample.stack;
+    event.kind = EventKind::Malloc; // any
+    if (filter.is_past(event) || !filter.accepts(event)) continue;
+    if (options.json) {
+      const auto tid = tids.find(sample.thread.value);
+      output.print(R"({{"time_us":{},"thread":{},"tid":{},"weight":{},"segment":{},"stack":{})", sample.time_us,
+                   sample.thread.value, tid != tids.end() ? tid->second : 0, sample.weight, sample.segment,
+                   sample.stack.value);
+      if (!options.no_stacks) {
+        output.print(R"(,"frames":[)");
+        const char* separator = "";
+        names.each_frame(sample.stack, [&](StackId node, std::uint64_t) {
+          output.print("{}{}", separator, names.json(node, sample.time_us));
+          separator = ",";
+        });
+        output.print("]");
+      }
+      output.print("}}\n");
+    } else {
+      output.print("{:>12}  T{:<5} {:>8} {:>8}\n", seconds_text(sample.time_us), sample.thread.value, sample.weight,
+                   sample.segment);
+      if (!options.no_stacks) append_stack(output.buffer(), event, names);
+    }
+    output.write_if_full();
+    if (output.failed()) break;
+  }
+  return output.finish() ? kOk : kTrouble;
+}
+
 // Filters may ask for names and moments, which come with the index.
 int dump_with_index(DumpOptions& options) {
   const Result<TapeView> view = ReportOptions().open(options.tape);
@@ -198,15 +242,26 @@ int dump(Arguments arguments) {
                  "events that a filter accepts, such as 'size>1M and fn~parse' (docs/guide/filters.md)")
       ->type_name("FILTER");
   app.add_flag("--no-stacks", options.no_stacks, "leave out the call stacks: one line per event");
+  app.add_flag("--cpu", options.cpu, "the samples of the CPU profile instead of the events");
   app.add_flag("--json", options.json, "one JSON object per line");
   app.add_option("TAPE", options.tape);
   if (const auto status = parse(app, kHelp, arguments)) return *status;
 
-  if (!options.where.empty() || !is_plain(options.from) || !is_plain(options.to)) return dump_with_index(options);
+  if (options.cpu && (!options.where.empty() || !options.kinds.empty())) {
+    say("--where and --kind are about heap events; with --cpu there are --from, --to and --thread");
+    return kTrouble;
+  }
+  const bool by_name = !is_plain(options.from) || !is_plain(options.to);
+  if (!options.cpu && (!options.where.empty() || by_name)) return dump_with_index(options);
+  if (options.cpu && (!is_time(options.from) || !is_time(options.to))) {
+    say("samples have no numbers; with --cpu, --from and --to are times, such as 1.5s");
+    return kTrouble;
+  }
   const Result<TapeReader> tape = open_chosen_tape(options.tape);
   if (!tape) return fail(tape.error());
   const Result<EventFilter> filter = make_filter(options, tape.value(), nullptr);
   if (!filter) return fail(filter.error());
+  if (options.cpu) return print_cpu(tape.value(), filter.value(), options);
   return print_events(tape.value(), filter.value(), nullptr, options);
 }
 

@@ -9,6 +9,7 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/cpu.h"
 #include "cli/exit_codes.h"
 #include "cli/report_options.h"
 #include "report/export/callgrind.h"
@@ -46,12 +47,14 @@ Examples:
   heaptape export --format html -o app.html app.tape
   heaptape export --format pprof -o app.pb.gz && go tool pprof -http=: app.pb.gz
   heaptape export --format folded --value temporary --blocks | flamegraph.pl > app.svg
+  heaptape export --format pprof --cpu -o cpu.pb.gz && go tool pprof -http=: cpu.pb.gz
   heaptape export --format gprof2dot --label leaked | gprof2dot -f json | dot -Tsvg -o leaked.svg
 )"};
 
 struct ExportOptions {
   std::string tape, format, output, value = "peak", label;
-  bool force = false, blocks = false, events = false;
+  bool force = false, blocks = false, events = false, cpu = false;
+  std::uint32_t segment = 0;
   double threshold = 1.0;
 };
 
@@ -194,11 +197,30 @@ std::optional<std::string> misplaced_option(const CLI::App& app, const std::stri
   return std::nullopt;
 }
 
+// The formats in which CPU time has a place.
+std::optional<std::string> cpu_mistake(const CLI::App& app, const ExportOptions& options) {
+  constexpr std::array kCpuFormats{"pprof", "folded", "callgrind", "speedscope"};
+  if (!options.cpu) {
+    if (app.get_option("--segment")->count() != 0) return "--segment is of CPU time; say --cpu as well";
+    return std::nullopt;
+  }
+  if (app.get_option("--value")->count() != 0) return "--value is of the heap; with --cpu it is CPU time";
+  if (std::find(kCpuFormats.begin(), kCpuFormats.end(), options.format) != kCpuFormats.end()) return std::nullopt;
+  return fmt::format("the format {} is about the heap; with --cpu it is pprof, folded, callgrind or speedscope",
+                     options.format);
+}
+
 int export_from(const TapeView& view, const Format& format, const ExportOptions& options) {
   if (!options.output.empty() && same_file(options.output, view.path()))
     return fail({ErrorCode::Usage, "'" + options.output + "' is the tape itself; give -o another name"});
   const std::vector<Mark> moments = moments_of(view.marks());
-  const ExportInput input{view.tape(), view.index(), view.names(), moments};
+  ExportInput input{view.tape(), view.index(), view.names(), moments};
+  std::vector<StackTime> times;
+  if (options.cpu) {
+    times = cpu_times(view.tape().cpu(), {.segment = options.segment});
+    if (times.empty()) return fail({ErrorCode::NotFound, no_cpu_sentence(view.tape(), options.segment)});
+    input.cpu = &times;
+  }
   if (format.write == nullptr) return write_gprof2dot(view, input, options);
   return write_file({options.output, options.force}, packing_of(options), format.binary,
                     [&](Sink& sink) { format.write(input, options, sink); });
@@ -223,6 +245,8 @@ int export_tape(Arguments arguments) {
   app.add_flag("--events", options.events, "csv: every event, not figures per stack");
   app.add_option("--threshold", options.threshold, "massif: join places below this share (default 1)")
       ->type_name("PERCENT");
+  app.add_flag("--cpu", options.cpu, "pprof, folded, callgrind, speedscope: CPU time, not the heap");
+  app.add_option("--segment", options.segment, "of CPU time: one segment only")->type_name("N");
   app.add_option("TAPE", options.tape);
   if (const auto status = parse(app, kHelp, arguments)) return *status;
 
@@ -242,6 +266,7 @@ int export_tape(Arguments arguments) {
     mistake = "--threshold is a percentage, from 0 to 100";
   else
     mistake = misplaced_option(app, options.format);
+  if (!mistake) mistake = cpu_mistake(app, options);
   if (mistake) {
     say(*mistake);
     return kTrouble;

@@ -78,6 +78,10 @@ private:
     line("peak", "{} at event {}, {} s", exact_bytes_text(summary.peak_bytes), summary.peak_event,
          seconds_text(summary.peak_us));
     line("still live", "{} in {}", exact_bytes_text(summary.live_bytes), count_of(summary.live_blocks, "block"));
+    if (const CpuProfile& cpu = tape_.cpu(); !cpu.empty()) {
+      line("CPU", "{} in {}; 'heaptape cpu' shows them", count_of(cpu.samples.size(), "sample"),
+           count_of(cpu.segments.size(), "segment"));
+    }
     if (facts_.peak_rss_bytes != 0) line("resident", "{} at most", bytes_text(facts_.peak_rss_bytes));
     if (summary.unknown_releases != 0) {
       line("unknown", "{} of what was no live block of this tape; 'heaptape verify' tells double frees",

@@ -151,6 +151,8 @@ void append_info_json(fmt::memory_buffer& out, const std::string& name, const Ta
       }
     }
     append_summary(out, top, facts);
+    top.number("cpu_samples", tape.cpu().samples.size());
+    top.number("cpu_segments", tape.cpu().segments.size());
     top.name("threads");
     append_threads(out, tape.threads());
     top.name("modules");

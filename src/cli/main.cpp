@@ -19,12 +19,25 @@ struct Command {
 };
 
 constexpr std::array kCommands{
-    Command{"record", record},      Command{"report", report}, Command{"leaks", leaks},
-    Command{"peak", peak},          Command{"top", top},       Command{"timeline", timeline},
-    Command{"diff", diff},          Command{"budget", budget}, Command{"dump", dump},
-    Command{"info", info},          Command{"verify", verify}, Command{"export", export_tape},
-    Command{"import", import_tape}, Command{"index", index},   Command{"symbolize", symbolize},
-    Command{"shell", shell},        Command{"sql", sql},       Command{"collect", collect},
+    Command{"record", record},
+    Command{"report", report},
+    Command{"leaks", leaks},
+    Command{"peak", peak},
+    Command{"top", top},
+    Command{"timeline", timeline},
+    Command{"cpu", cpu},
+    Command{"diff", diff},
+    Command{"budget", budget},
+    Command{"dump", dump},
+    Command{"info", info},
+    Command{"verify", verify},
+    Command{"export", export_tape},
+    Command{"import", import_tape},
+    Command{"index", index},
+    Command{"symbolize", symbolize},
+    Command{"shell", shell},
+    Command{"sql", sql},
+    Command{"collect", collect},
 };
 
 // Commands of the shell that read well by themselves.
@@ -40,6 +53,7 @@ constexpr std::string_view kHelp =
   heaptape leaks [TAPE]               what was still live at the end
   heaptape peak [TAPE]                what was live when the heap was largest
   heaptape top [TAPE]                 a table of the most expensive functions or stacks
+  heaptape cpu [TAPE]                 where the CPU time went, of a recording with --cpu
   heaptape timeline [TAPE]            the heap over time as a picture
   heaptape diff TAPE TAPE             what changed between two tapes, or two moments of one
   heaptape budget [TAPE]              check limits: an exit status for continuous integration

@@ -27,6 +27,7 @@ constexpr CommandHelp kHelp{
   heaptape record ./server --port 8080
   heaptape record -o 'runs/%n-%t.tape' --max-tape 4G -- python3 job.py
   heaptape record --follow make
+  heaptape record --cpu ./server; heaptape cpu
 
 Ends with the program's own status, 128+N when signal N killed it, 127 when it was not
 found, 126 when it could not be executed, and 2 when the recording could not begin; then
@@ -34,8 +35,8 @@ the program was not run.
 
 The options can come from the environment, too: HEAPTAPE_OUTPUT, HEAPTAPE_FORCE=1,
 HEAPTAPE_QUIET=1, HEAPTAPE_FOLLOW=1, HEAPTAPE_FREE_STACKS=0, HEAPTAPE_MAX_DEPTH,
-HEAPTAPE_MAX_TAPE, HEAPTAPE_ON_FULL. So a program can be recorded that is started without
-heaptape: LD_PRELOAD=/path/to/libheaptape.so PROGRAM.
+HEAPTAPE_MAX_TAPE, HEAPTAPE_ON_FULL, HEAPTAPE_CPU, HEAPTAPE_HEAP=0. So a program can be recorded
+that is started without heaptape: LD_PRELOAD=/path/to/libheaptape.so PROGRAM.
 )"};
 
 struct RecordRequest {
@@ -112,7 +113,7 @@ int run(const RecordRequest& request) {
 
 // Options that are read as text and then parsed by the same functions as their variables.
 struct OptionTexts {
-  std::string output, max_depth, max_tape, on_full;
+  std::string output, max_depth, max_tape, on_full, cpu;
 };
 
 Result<> take_texts(const OptionTexts& texts, CollectorOptions& options) {
@@ -129,6 +130,7 @@ Result<> take_texts(const OptionTexts& texts, CollectorOptions& options) {
   };
   if (auto taken = take("--max-depth", texts.max_depth, parse_depth, options.max_depth); !taken) return taken;
   if (auto taken = take("--max-tape", texts.max_tape, parse_size, options.max_tape_bytes); !taken) return taken;
+  if (auto taken = take("--cpu", texts.cpu, parse_cpu_hz, options.cpu_hz); !taken) return taken;
   return take("--on-full", texts.on_full, parse_on_full, options.on_full);
 }
 
@@ -143,7 +145,7 @@ int record(Arguments arguments) {
   }
   CollectorOptions& collector = request.options.collector;
   OptionTexts texts;
-  bool no_free_stacks = false, no_symbols = false, no_index = false;
+  bool no_free_stacks = false, no_symbols = false, no_index = false, no_heap = false;
 
   CLI::App app("", "record");
   app.add_option("-o,--output", texts.output,
@@ -161,6 +163,10 @@ int record(Arguments arguments) {
   app.add_option("--on-full", texts.on_full,
                  "when the program outruns the recording: 'wait' (the default, nothing is lost) or 'drop' (and count)")
       ->type_name("WHAT");
+  app.add_flag(
+      "--cpu{100}", texts.cpu,
+      "sample the CPU time of every thread too, so many times per second of it: --cpu=HZ, 1 to 5000 (default: 100)");
+  app.add_flag("--no-heap", no_heap, "record no heap events: with --cpu, a CPU profile alone");
   app.add_flag("--no-symbols", no_symbols, "put no names of functions and lines on the tape");
   app.add_flag("--no-index", no_index, "make no index at the end; the first report makes it instead");
   app.add_flag("--debugger", request.debugger, "run the program in gdb");
@@ -175,6 +181,11 @@ int record(Arguments arguments) {
   }
   if (const Result<> taken = take_texts(texts, collector); !taken) return fail(taken.error());
   if (no_free_stacks) collector.free_stacks = false;
+  if (no_heap) collector.heap = false;
+  if (!collector.heap && collector.cpu_hz == 0) {
+    say("--no-heap leaves nothing to record; say --cpu as well");
+    return kTrouble;
+  }
   if (no_symbols) collector.symbols = false;
   if (no_index) collector.index = false;
   collector.finish = tape_finisher(collector);

@@ -5,11 +5,13 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/cpu.h"
 #include "cli/exit_codes.h"
 #include "cli/loss_text.h"
 #include "cli/quantities.h"
 #include "cli/report_options.h"
 #include "cli/tape_facts.h"
+#include "report/allocation_cost.h"
 #include "report/costs.h"
 #include "report/mark_text.h"
 #include "report/overview.h"
@@ -49,13 +51,13 @@ struct Wishes {
   std::string tape, at, from, to;
   std::string by = "function";
   bool leaks = false, peak = false, maximum = false, no_maximum = false, allocations = false, temporary = false;
-  bool snapshots = false, deltas = false, cumulative = false;
+  bool snapshots = false, deltas = false, cumulative = false, cost = false;
   bool bottom_up = false, top_down = false, expand = false, json = false;
   double threshold = 1.0;
   unsigned depth = 0;
 
   bool any_tree() const {
-    return leaks || peak || allocations || temporary || snapshots || deltas || cumulative || !at.empty() ||
+    return leaks || peak || allocations || temporary || snapshots || deltas || cumulative || cost || !at.empty() ||
            !from.empty() || !to.empty();
   }
 };
@@ -115,6 +117,10 @@ public:
       add_kind(CostKind::Leaks);
       return Unit{};
     }
+    if (wishes_.cost) {
+      if (view_.tape().cpu().samples.empty()) return Error{ErrorCode::NotFound, no_cpu_sentence(view_.tape(), 0)};
+      cost_ = make_allocation_cost(view_, filter_);
+    }
     if (wishes_.leaks) add_kind(CostKind::Leaks);
     if (wishes_.peak) add_kind(CostKind::Peak);
     if (wishes_.allocations && !window) add_kind(CostKind::Allocations);
@@ -138,6 +144,8 @@ public:
   std::string text(const TextStyle& style) {
     std::string out;
     if (overview_) out += overview_text(view_, *overview_, style) + "\n";
+    constexpr std::size_t kCostRows = 20;
+    if (cost_) out += allocation_cost_text(view_, *cost_, kCostRows, style) + (sections_.empty() ? "" : "\n");
     for (std::size_t i = 0; i < sections_.size(); ++i) {
       Section& section = sections_[i];
       const Cost total = sum_of(section.costs);
@@ -154,6 +162,10 @@ public:
     JsonWriter json;
     json.begin_object().field("tape", std::string_view(view_.path()));
     if (overview_) write_overview_json(json, view_, *overview_);
+    if (cost_) {
+      json.key("cost");
+      write_allocation_cost_json(json, view_, *cost_);
+    }
     json.key("trees").begin_array();
     for (Section& section : sections_) {
       const Cost total = sum_of(section.costs);
@@ -307,6 +319,7 @@ private:
   std::vector<Suppression> suppressions_used_;
   Sizes sizes_;
   std::optional<Overview> overview_;
+  std::optional<AllocationCost> cost_;
   std::vector<Section> sections_;
 };
 
@@ -328,6 +341,8 @@ void add_kind_options(CLI::App& app, Wishes& wishes) {
   // The peak costs nothing extra here, so there is nothing to leave out.
   app.add_flag("--no-maximum", wishes.no_maximum, "accepted for the sake of old scripts; changes nothing");
   app.add_flag("--allocations", wishes.allocations, "everything ever allocated; with --from or --to, all between");
+  app.add_flag("--cost", wishes.cost,
+               "CPU time in allocation functions by who called them; needs a recording with --cpu");
   app.add_flag("--temporary", wishes.temporary, "blocks that their thread freed as its very next step");
   app.add_option("--at", wishes.at, "what was live at a moment")->type_name("MOMENT");
   app.add_option("--from", wishes.from, "what was allocated after this moment and still lived at --to")

@@ -27,7 +27,7 @@ Result<std::string> read_file(const std::string& path) {
 
 void say_what_is_wrong(const TapeView& view) {
   const TapeReader& tape = view.tape();
-  if (tape.event_count() == 0) say(view.path() + " holds no events");
+  if (tape.event_count() == 0 && tape.cpu().empty()) say(view.path() + " holds no events");
   if (!tape.summary())
     say(view.path() + " has no end: the recording was cut off or is still running; this is what is there");
   // Events are checked when they are read, and most answers come from the index; a tape that is quickly checked is checked now.

@@ -236,6 +236,7 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
     }
   }
   result.summary = recording.finish(ending, detail, note);
+  result.cpu_samples = recording.cpu_samples();
   if (result.problem.empty() && recording.failed()) {
     result.problem = "the tape is not complete: " + recording.sink().error()->sentence;
   }

@@ -22,6 +22,7 @@ namespace heaptape {
 struct CollectorResult {
   bool attached = false; // the program loaded the recorder
   Summary summary;
+  std::uint64_t cpu_samples = 0;
   std::string tape; // its path; empty: there is none
   std::uint64_t tape_bytes = 0;
   std::string problem; // one sentence when something went wrong, else empty

@@ -17,6 +17,7 @@
 
 #include "analysis/heap_model.h"
 #include "collector/answer_desk.h"
+#include "collector/cpu_collector.h"
 #include "collector/mark_collector.h"
 #include "collector/paused_blocks.h"
 #include "collector/ring_set.h"
@@ -58,6 +59,8 @@ public:
   void answer_at(AnswerDesk& desk) { desk_ = &desk; }
   // Blocks made while the recording was paused, so far.
   std::uint64_t paused_blocks() const { return paused_.made(); }
+  CpuCollector& cpu() { return cpu_; }
+  const CpuCollector& cpu() const { return cpu_; }
   std::uint64_t reordered() const { return reordered_; }
   // Records that make no sense: unknown kinds, allocations at address 0.
   std::uint64_t damaged() const { return damaged_; }
@@ -115,6 +118,7 @@ private:
   MarkCollector marks_;
   AnswerDesk* desk_ = nullptr;
   PausedBlocks paused_;
+  CpuCollector cpu_;
   std::uint64_t begun_ = 0;  // how many, over all slots
   RingItem* rest_ = nullptr; // of the batch at hand: what comes after the current item
   RingItem* rest_end_ = nullptr;
@@ -252,6 +256,9 @@ template <class Sink>
   case EventKind::ThreadName: marks_.add_thread_name(item); break;
   case EventKind::PausedAlloc: add_paused(item); break;
   case EventKind::PausedRealloc: finish_paused_realloc(item); break;
+  case EventKind::CpuSample:
+    if (!cpu_.add(item, clock_.plain_us(item.time()), stacks_.fold(item.stack()))) ++damaged_;
+    break;
   default: ++damaged_; break;
   }
 }

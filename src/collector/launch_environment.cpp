@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/decimal_text.h"
+#include "wire/cpu_record.h"
 
 namespace heaptape {
 namespace {
@@ -80,6 +81,15 @@ Result<std::uint32_t> parse_depth(const std::string& text) {
   return depth;
 }
 
+Result<std::uint32_t> parse_cpu_hz(const std::string& text) {
+  std::uint32_t hz = 0;
+  const auto [rest, status] = std::from_chars(text.data(), text.data() + text.size(), hz);
+  if (status != std::errc{} || rest != text.data() + text.size() || hz < 1 || hz > wire::kMostCpuHz) {
+    return usage("'" + text + "' is not a number of samples per second from 1 to " + std::to_string(wire::kMostCpuHz));
+  }
+  return hz;
+}
+
 Result<wire::OnFull> parse_on_full(const std::string& text) {
   if (text == "wait") return wire::OnFull::Wait;
   if (text == "drop") return wire::OnFull::Drop;
@@ -110,12 +120,16 @@ Result<RecordOptions> options_from_environment(const char* const* environment) {
   read("HEAPTAPE_QUIET", parse_switch, collector.quiet);
   read("HEAPTAPE_FOLLOW", parse_switch, options.follow);
   read("HEAPTAPE_FREE_STACKS", parse_switch, collector.free_stacks);
+  read("HEAPTAPE_CPU", parse_cpu_hz, collector.cpu_hz);
+  read("HEAPTAPE_HEAP", parse_switch, collector.heap);
   read("HEAPTAPE_SYMBOLS", parse_switch, collector.symbols);
   read("HEAPTAPE_INDEX", parse_switch, collector.index);
   read("HEAPTAPE_MAX_DEPTH", parse_depth, collector.max_depth);
   read("HEAPTAPE_ON_FULL", parse_on_full, collector.on_full);
   read("HEAPTAPE_MAX_TAPE", parse_size, collector.max_tape_bytes);
   if (failure) return *failure;
+  if (!collector.heap && collector.cpu_hz == 0)
+    return usage("HEAPTAPE_HEAP=0 leaves nothing to record; set HEAPTAPE_CPU too, for example to 100");
   if (options.follow) collector.tape_named = collector.force = false;
   return options;
 }
@@ -145,6 +159,8 @@ std::vector<std::string> recorder_variables(const RecordOptions& options, const 
   if (collector.quiet || options.follow) variables.push_back("HEAPTAPE_QUIET=1");
   if (options.follow) variables.push_back("HEAPTAPE_FOLLOW=1");
   if (!collector.free_stacks) variables.push_back("HEAPTAPE_FREE_STACKS=0");
+  if (collector.cpu_hz != 0) variables.push_back("HEAPTAPE_CPU=" + std::to_string(collector.cpu_hz));
+  if (!collector.heap) variables.push_back("HEAPTAPE_HEAP=0");
   if (!collector.symbols) variables.push_back("HEAPTAPE_SYMBOLS=0");
   if (!collector.index) variables.push_back("HEAPTAPE_INDEX=0");
   if (collector.max_depth != wire::kDefaultMaxDepth) {

@@ -4,6 +4,7 @@
 //   HEAPTAPE_FORCE        1: overwrite it (--force)     HEAPTAPE_ON_FULL     wait or drop (--on-full)
 //   HEAPTAPE_QUIET        1: no summary (-q)            HEAPTAPE_MAX_TAPE    size, e.g. 2G (--max-tape)
 //   HEAPTAPE_FOLLOW       1: children too (--follow)    HEAPTAPE_FREE_STACKS 0: none for frees (--no-free-stacks)
+//   HEAPTAPE_CPU          samples per second (--cpu)    HEAPTAPE_HEAP        0: no heap events (--no-heap)
 //   HEAPTAPE_SYMBOLS      0: no names (--no-symbols)    HEAPTAPE_INDEX       0: no index (--no-index)
 //
 // and, for the recorder alone: HEAPTAPE_COLLECTOR (path of the heaptape binary), HEAPTAPE_SHM_FD, HEAPTAPE_SHM_KEY (decimal
@@ -23,6 +24,7 @@ namespace heaptape {
 // "300", "64K", "2G", "1.5MB": powers of 1000; "64Ki", "2GiB": powers of 1024.
 Result<std::uint64_t> parse_size(const std::string& text);
 Result<std::uint32_t> parse_depth(const std::string& text);
+Result<std::uint32_t> parse_cpu_hz(const std::string& text);
 Result<wire::OnFull> parse_on_full(const std::string& text);
 
 // A recording's options, and whether children are recorded too.

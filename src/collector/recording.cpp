@@ -27,6 +27,7 @@ constexpr std::uint64_t kSamplesPerSpacing = 512; // then twice as far apart: an
 constexpr std::uint64_t kUpkeepEvery = 250 * kMs;
 constexpr std::uint64_t kFlushEvery = 2000 * kMs; // how much of a slow program's tape a killed collector may lose
 constexpr std::size_t kSamplesPerBlock = 256;
+constexpr std::size_t kCpuSamplesPerBlock = 16384;
 constexpr std::size_t kEndedThreadsPerBlock = 1024;
 constexpr std::size_t kNamesPerUpkeep = 256;
 constexpr std::size_t kMarksPerBlock = 8192;
@@ -95,15 +96,18 @@ void Recording::keep_house(std::uint64_t now_ns, bool busy) {
   // While records wait to be merged, the name of a thread may be among them.
   const std::size_t most_ended = rings_.queued() == 0 ? kEndedThreadsPerBlock : 16 * kEndedThreadsPerBlock;
   if (threads_.ended().size() >= most_ended) write_threads(false);
+  if (builder_.cpu().waiting() >= kCpuSamplesPerBlock) write_cpu();
   if (now_ns < next_upkeep_ns_) return;
   next_upkeep_ns_ = now_ns + kUpkeepEvery;
   name_threads();
   reap_threads();
-  if (sink_.events_waiting() == 0 || next_flush_ns_ == 0) next_flush_ns_ = now_ns + kFlushEvery;
+  if ((sink_.events_waiting() == 0 && !builder_.cpu().anything_new()) || next_flush_ns_ == 0)
+    next_flush_ns_ = now_ns + kFlushEvery;
   if (now_ns < next_flush_ns_) return;
   next_flush_ns_ = now_ns + kFlushEvery;
   sink_.flush();
   write_marks();
+  write_cpu();
   if (threads_.count() != threads_written_) write_threads(true);
 }
 
@@ -112,6 +116,13 @@ void Recording::write_marks() {
   if (marks.empty()) return;
   sink_.write_stacks(); // theirs may be new
   sink_.write([&](TapeWriter& writer) { return writer.add_marks(marks); });
+}
+
+void Recording::write_cpu() {
+  if (!builder_.cpu().anything_new()) return;
+  const CpuProfile more = builder_.cpu().take();
+  sink_.write_stacks();
+  sink_.write([&](TapeWriter& writer) { return writer.add_cpu(more); });
 }
 
 void Recording::write_modules() {
@@ -233,6 +244,7 @@ void Recording::drain() {
   write_modules();
   sink_.flush();
   write_marks();
+  write_cpu();
 }
 
 Summary Recording::finish(Ending ending, std::int32_t detail, const std::string& note) {

@@ -54,6 +54,7 @@ public:
   ModuleFiles& files() { return files_; }
   // A thread of the program waits for an answer: step() again soon.
   bool is_awaited(std::uint64_t now_ns) { return !failed() && desk_.is_awaited(now_ns); }
+  std::uint64_t cpu_samples() const { return builder_.cpu().taken_in(); }
 
   // The program has become another one by exec.
   bool program_replaced() const;
@@ -78,6 +79,7 @@ private:
   void write_meta(const Meta& known);
   void write_modules();
   void write_marks();
+  void write_cpu();
   void write_threads(bool all);
   void write_samples();
   void take_sample();

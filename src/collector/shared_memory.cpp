@@ -91,6 +91,8 @@ Result<SharedMemory> SharedMemory::create(const CollectorOptions& options) {
   config.max_depth = options.max_depth;
   config.free_stacks = options.free_stacks ? 1 : 0;
   config.on_full = options.on_full;
+  config.cpu_hz = options.cpu_hz;
+  config.no_heap = options.heap ? 0 : 1;
 
   UniqueFd fd(::memfd_create("heaptape", MFD_CLOEXEC));
   if (!fd) return system_error("cannot create the memory shared with the program");

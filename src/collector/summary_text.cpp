@@ -66,11 +66,18 @@ void print_line(const std::string& text) {
 
 std::string summary_text(const CollectorResult& result) {
   const Summary& summary = result.summary;
-  std::string text = grouped(summary.events) + (summary.events == 1 ? " event in " : " events in ") +
-                     decimal(static_cast<double>(summary.duration_us) / 1e6, 2) + " s, peak " +
-                     bytes_text(summary.peak_bytes) + ", still live " + bytes_text(summary.live_bytes) + " in " +
-                     grouped(summary.live_blocks) + (summary.live_blocks == 1 ? " block, " : " blocks, ") +
-                     losses_text(summary) + " -> " + result.tape + " (" + bytes_text(result.tape_bytes);
+  const std::string samples = grouped(result.cpu_samples) + (result.cpu_samples == 1 ? " CPU sample" : " CPU samples");
+  const std::string time = " in " + decimal(static_cast<double>(summary.duration_us) / 1e6, 2) + " s, ";
+  std::string text;
+  if (summary.events == 0 && result.cpu_samples != 0) {
+    text = samples + time;
+  } else {
+    text = grouped(summary.events) + (summary.events == 1 ? " event" : " events") + time + "peak " +
+           bytes_text(summary.peak_bytes) + ", still live " + bytes_text(summary.live_bytes) + " in " +
+           grouped(summary.live_blocks) + (summary.live_blocks == 1 ? " block, " : " blocks, ") +
+           (result.cpu_samples != 0 ? samples + ", " : "");
+  }
+  text += losses_text(summary) + " -> " + result.tape + " (" + bytes_text(result.tape_bytes);
   if (summary.events != 0) {
     const double each = static_cast<double>(result.tape_bytes) / static_cast<double>(summary.events);
     text += ", " + decimal(each, 2) + " bytes/event";

@@ -2,11 +2,10 @@
 
 #include <cstdio>
 
+#include "report/recorder_code.h"
+
 namespace heaptape {
 namespace {
-
-// The hooks tail into the recorder's own code only where the compiler chose so; what is ours is nobody's answer.
-bool is_recorder(const Module& module) { return last_part(module.path).starts_with("libheaptape.so"); }
 
 std::string hex(std::uint64_t number) {
   char text[24];
@@ -40,6 +39,12 @@ std::string StackNames::full_name(FrameId frame) const {
   return demangle(named.linkage_name, NameForm::Full);
 }
 
+std::string_view StackNames::linkage_name_of(StackId node) const {
+  bool interrupted = false;
+  const Frame frame = places_.frame_of(node, interrupted);
+  return frame.places.empty() ? std::string_view() : frame.places.back().function;
+}
+
 StackNames::Expansion StackNames::expand(StackId node, bool interrupted) {
   const Frame frame = places_.frame_of(node, interrupted);
   // Many nodes are the same place with other callers.
@@ -52,6 +57,7 @@ StackNames::Expansion StackNames::expand(StackId node, bool interrupted) {
 
 StackNames::Expansion StackNames::name_places(const Frame& frame) {
   Expansion expansion{.first = static_cast<std::uint32_t>(frames_.size()), .known = true};
+  // The hooks tail into the recorder's own code only where the compiler chose so; what is ours is nobody's answer.
   if (frame.module != nullptr && is_recorder(*frame.module)) return expansion;
   if (frame.places.empty()) add(frame, {}, false);
   for (std::size_t i = 0; i < frame.places.size(); ++i) {

@@ -4,6 +4,7 @@
 
 #include "analysis/log_buckets.h"
 #include "base/number_text.h"
+#include "report/cpu_report.h"
 #include "report/worst.h"
 
 namespace heaptape {
@@ -134,8 +135,9 @@ private:
     const double share =
         total_ == 0 ? 0
                     : 100.0 * static_cast<double>(measured(cost, options_.tree.measure)) / static_cast<double>(total_);
-    return "-> " + padded_right(decimal_text(share, 2), 5) + "% (" + with_separators(cost.bytes) + "B, " +
-           with_separators(cost.blocks) + "x)";
+    const std::string percent = "-> " + padded_right(decimal_text(share, 2), 5) + "% (";
+    if (options_.unit == TreeUnit::CpuTime) return percent + cpu_time_text(cost.bytes) + ")";
+    return percent + with_separators(cost.bytes) + "B, " + with_separators(cost.blocks) + "x)";
   }
 
   std::string left_out(const TreeNode& node) const {
@@ -170,14 +172,20 @@ const char* kind_word(TreeNodeKind kind) {
   return "?";
 }
 
-void write_frame(JsonWriter& json, const StackNames& names, const TreeNode& node) {
+void write_cost(JsonWriter& json, const Cost& cost, TreeUnit unit) {
+  const bool heap = unit == TreeUnit::Heap;
+  json.field(heap ? "bytes" : "us", cost.bytes).field(heap ? "blocks" : "periods", cost.blocks);
+}
+
+void write_frame(JsonWriter& json, const StackNames& names, const TreeNode& node, TreeUnit unit) {
   const NamedFrame& frame = names[node.frame];
   if (frame.file.value != 0) json.field("file", names.text(frame.file));
   if (!node.lines.empty()) {
     json.key("lines").begin_array();
     for (const LineCost& line : node.lines) {
-      json.begin_object().field("line", line.line).field("bytes", line.cost.bytes);
-      json.field("blocks", line.cost.blocks).end_object();
+      json.begin_object().field("line", line.line);
+      write_cost(json, line.cost, unit);
+      json.end_object();
     }
     json.end_array();
   }
@@ -232,12 +240,12 @@ std::string tree_text(const StackNames& names, const std::vector<Thread>& thread
 }
 
 void write_tree_json(JsonWriter& json, const StackNames& names, const std::vector<Thread>& threads,
-                     const TreeNode& node) {
+                     const TreeNode& node, TreeUnit unit) {
   json.begin_object().field("kind", kind_word(node.kind));
-  json.field("bytes", node.cost.bytes).field("blocks", node.cost.blocks);
+  write_cost(json, node.cost, unit);
   if (node.kind == TreeNodeKind::Function) {
     json.field("function", names.text(node.name));
-    write_frame(json, names, node);
+    write_frame(json, names, node, unit);
   } else if (node.kind == TreeNodeKind::File || node.kind == TreeNodeKind::Module) {
     json.field("name", names.text(node.name));
   } else if (node.kind == TreeNodeKind::Thread) {
@@ -249,7 +257,7 @@ void write_tree_json(JsonWriter& json, const StackNames& names, const std::vecto
   }
   if (!node.children.empty()) {
     json.key("children").begin_array();
-    for (const TreeNode& child : node.children) write_tree_json(json, names, threads, child);
+    for (const TreeNode& child : node.children) write_tree_json(json, names, threads, child, unit);
     json.end_array();
   }
   json.end_object();

@@ -18,19 +18,23 @@
 
 namespace heaptape {
 
+// What the costs of a tree are: bytes and blocks, or microseconds of CPU time and samples.
+enum class TreeUnit : std::uint8_t { Heap, CpuTime };
+
 struct TreeTextOptions {
   TreeOptions tree; // that it was made with
   TextStyle style{};
   bool expand = false; // every frame with its cost on a line, as a node of its own
+  TreeUnit unit = TreeUnit::Heap;
 };
 
 // Lines that end with a newline; nothing for an empty tree.
 std::string tree_text(const StackNames& names, const std::vector<Thread>& threads, const TreeNode& root,
                       const TreeTextOptions& options);
 
-// {"bytes":..,"blocks":..,"function":..,"children":[..]}: one object per node.
+// {"bytes":..,"blocks":..,"function":..,"children":[..]}: one object per node. Of CPU time: "us" and "periods".
 void write_tree_json(JsonWriter& json, const StackNames& names, const std::vector<Thread>& threads,
-                     const TreeNode& node);
+                     const TreeNode& node, TreeUnit unit = TreeUnit::Heap);
 
 // "Cache::insert", "thread 3 (worker)", "blocks of 16 to 31 bytes", "(no caller)", ...
 std::string node_label(const StackNames& names, const std::vector<Thread>& threads, const TreeNode& node,

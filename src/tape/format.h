@@ -49,8 +49,9 @@ enum class BlockType : std::uint8_t {
   Summary = 11,
   IndexPart = 12, // reached through an INDEX
   Maps = 13,
+  Cpu = 14,
 };
-inline constexpr std::uint8_t kBlockTypes = 14;
+inline constexpr std::uint8_t kBlockTypes = 15;
 
 // "EVENTS", ...; "type 77" for a number without a name.
 std::string block_type_name(std::uint8_t type);

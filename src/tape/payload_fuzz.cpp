@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "tape/contents_codec.h"
+#include "tape/cpu_codec.h"
 #include "tape/event_decoder.h"
 #include "tape/event_encoder.h"
 #include "tape/maps_codec.h"
@@ -78,6 +79,17 @@ void check_maps(std::span<const std::byte> input) {
   if (!back.empty()) HT_CHECK(back.ranges(back.size() - 1).size() == before.size());
 }
 
+// What can be read can be written, and reads the same.
+void check_cpu(std::span<const std::byte> input) {
+  CpuProfile profile, back;
+  (void)parse_cpu(input, profile);
+  std::vector<std::byte> payload;
+  put_cpu(profile.segments, profile.samples, payload);
+  HT_CHECK(parse_cpu(payload, back) && back == profile);
+  for (std::size_t i = 1; i < profile.segments.size(); ++i)
+    HT_CHECK(profile.segments[i - 1].number < profile.segments[i].number);
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -100,6 +112,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   case format::BlockType::Symbols: check_symbols(input, symbols); break;
   case format::BlockType::Stacks: check_stacks(input); break;
   case format::BlockType::Maps: check_maps(input); break;
+  case format::BlockType::Cpu: check_cpu(input); break;
   default: check_events(input);
   }
   return 0;

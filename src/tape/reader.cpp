@@ -41,6 +41,7 @@ const std::vector<StackNode>& TapeReader::stacks() const { return state_->tape.s
 const std::vector<Sample>& TapeReader::samples() const { return state_->tape.samples; }
 const std::vector<Mark>& TapeReader::marks() const { return state_->tape.marks; }
 const Maps& TapeReader::maps() const { return state_->tape.maps; }
+const CpuProfile& TapeReader::cpu() const { return state_->tape.cpu; }
 const std::optional<Summary>& TapeReader::summary() const { return state_->tape.summary; }
 const Symbols& TapeReader::symbols() const { return state_->tape.symbols; }
 const std::vector<Damage>& TapeReader::damage() const { return state_->tape.damage; }

@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "tape/contents.h"
+#include "tape/cpu_profile.h"
 #include "tape/event.h"
 #include "tape/maps.h"
 #include "tape/symbols.h"
@@ -74,6 +75,7 @@ public:
   const std::vector<Sample>& samples() const;
   const std::vector<Mark>& marks() const;        // in order
   const Maps& maps() const;                      // empty: an older tape, or /proc could not be read
+  const CpuProfile& cpu() const;                 // stacks it names are on the tape, or 0
   const std::optional<Summary>& summary() const; // absent: the recording was cut off, or is still running
   const Symbols& symbols() const;                // empty: the tape was never symbolized, or nothing was known
   const std::vector<Damage>& damage() const;

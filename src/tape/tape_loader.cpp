@@ -7,6 +7,7 @@
 #include "tape/block_scanner.h"
 #include "tape/compression.h"
 #include "tape/contents_codec.h"
+#include "tape/cpu_codec.h"
 #include "tape/event_decoder.h"
 #include "tape/format.h"
 #include "tape/maps_codec.h"
@@ -93,6 +94,9 @@ public:
     for (const Damage& damage : scanner_.damage()) {
       if (damage.offset >= tape_.append_offset && damage.reason != "cut off") tape_.append_offset = tape_.source.size();
     }
+    for (CpuSample& sample : tape_.cpu.samples) {
+      if (sample.stack.value >= tape_.stacks.size()) sample.stack = StackId();
+    }
     for (auto& [id, thread] : threads_) tape_.threads.push_back(std::move(thread));
     for (auto& [type, size] : sizes_) {
       size.name = format::block_type_name(type);
@@ -116,6 +120,7 @@ private:
     case BlockType::Samples:
     case BlockType::Marks:
     case BlockType::Maps:
+    case BlockType::Cpu:
     case BlockType::Symbols:
     case BlockType::Summary:
     case BlockType::Index:
@@ -153,6 +158,7 @@ private:
     case BlockType::Samples: return parse_samples(raw, tape_.samples);
     case BlockType::Marks: return parse_marks(raw, tape_.marks);
     case BlockType::Maps: return parse_maps(raw, tape_.maps);
+    case BlockType::Cpu: return parse_cpu(raw, tape_.cpu);
     case BlockType::Symbols: return parse_symbols(raw, tape_.symbols);
     case BlockType::Summary: return parse_summary(raw, tape_.summary);
     case BlockType::Index: tape_.index.assign(raw.begin(), raw.end()); return true;

@@ -24,6 +24,7 @@ struct LoadedTape {
   std::vector<Sample> samples{};
   std::vector<Mark> marks{};
   Maps maps{};
+  CpuProfile cpu{};
   std::optional<Summary> summary{};
   Symbols symbols{};
   std::vector<Damage> damage{};

@@ -10,6 +10,7 @@
 
 #include "base/system_error.h"
 #include "tape/contents_codec.h"
+#include "tape/cpu_codec.h"
 #include "tape/maps_codec.h"
 #include "tape/symbols_codec.h"
 
@@ -139,6 +140,20 @@ Result<> TapeWriter::add_marks(std::span<const Mark> marks) {
 Result<> TapeWriter::add_maps(std::uint64_t number, const MapsChange& change, const MapNames& names) {
   put_maps(number, std::span(&change, 1), names, raw_);
   return write_block(BlockType::Maps);
+}
+
+Result<> TapeWriter::add_cpu(const CpuProfile& more) {
+  std::span<const CpuSegment> segments = more.segments;
+  std::span<const CpuSample> samples = more.samples;
+  while (!segments.empty() || !samples.empty()) {
+    const std::size_t some_segments = std::min(segments.size(), kSamplesPerBlock);
+    const std::size_t some_samples = std::min(samples.size(), kSamplesPerBlock);
+    put_cpu(segments.first(some_segments), samples.first(some_samples), raw_);
+    if (auto written = write_block(BlockType::Cpu); !written) return written;
+    segments = segments.subspan(some_segments);
+    samples = samples.subspan(some_samples);
+  }
+  return Unit{};
 }
 
 Result<> TapeWriter::add_events(EventEncoder& encoder) {

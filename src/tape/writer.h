@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "tape/block_writer.h"
 #include "tape/contents.h"
+#include "tape/cpu_profile.h"
 #include "tape/event_encoder.h"
 #include "tape/format.h"
 #include "tape/maps.h"
@@ -41,6 +42,8 @@ public:
   Result<> add_marks(std::span<const Mark> marks);
   // `number` counts the moments of the recording, from 0. All of it must fit into one block.
   Result<> add_maps(std::uint64_t number, const MapsChange& change, const MapNames& names);
+  // Adds to the profile so far; a segment given again replaces the earlier. Stacks it names are given before.
+  Result<> add_cpu(const CpuProfile& more);
   Result<> add_events(EventEncoder& encoder); // encoder.finish() and write; nothing when it is empty
   Result<> add_summary(const Summary& summary);
   Result<> add_symbols(const Symbols& symbols); // names given now replace earlier ones of the same addresses

@@ -53,6 +53,7 @@ enum class EventKind : std::uint8_t {
   MarkText = 45,
   Mark =
       46, // size field: MarkKind in bits 0..15; in bits 16..47 the number of a question, or 0 (see ThreadSlot::answered)
+  CpuSample = 47, // of the CPU profile: see wire/cpu_record.h
   // A name for the thread: its text in MarkText records, then this, whose address field is the length of the text.
   ThreadName = 50,
   // While the program has paused the recording: a block that is not to be on the tape, known so that its release need not be

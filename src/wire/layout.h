@@ -173,6 +173,8 @@ enum class Loss : std::uint32_t {
   BeforeStart,    // calls that came before the recorder was ready
   AfterCollector, // events after the collector was gone
   AbandonedHook,  // hooks left by a longjmp out of a signal handler, their event unfinished
+  CpuSamples,     // samples of the CPU profile for which there was no room
+  CpuThreads,     // threads that the kernel gave no timer for the CPU profile
   Count,
 };
 inline constexpr std::size_t kLossCapacity = 32;
@@ -193,6 +195,8 @@ struct Config {
       ring_records;          // records per ring, a power of two; a ring and its thread's scratch take ring_stride bytes
   std::uint32_t table_count; // intern tables, at most kTableCount
   std::uint32_t node_capacity; // nodes in the node array, at most kNodeCapacity
+  std::uint32_t cpu_hz;  // samples of the CPU profile per second of a thread's CPU time; 0: none until the program asks
+  std::uint32_t no_heap; // 1: heap events are not recorded
   std::uint32_t pad0;
   std::uint64_t ring_stride;
   std::uint64_t slots; // offsets from the start of the memory

@@ -17,6 +17,8 @@ constexpr const char* loss_name(Loss loss) {
   case Loss::BeforeStart: return "before start";
   case Loss::AfterCollector: return "after collector";
   case Loss::AbandonedHook: return "abandoned hook";
+  case Loss::CpuSamples: return "CPU samples";
+  case Loss::CpuThreads: return "CPU threads";
   case Loss::Count: break;
   }
   return "?";

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
+#include "recorder/core/cpu_profile.h"
 #include "recorder/core/machine.h"
 #include "recorder/core/recorder.h"
 
@@ -27,20 +28,17 @@ std::uint64_t thread_pointer() noexcept {
   return pointer;
 }
 
-wire::ThreadSlot* slot_at(std::uint32_t index) noexcept {
-  return reinterpret_cast<wire::ThreadSlot*>(g_recorder.memory + g_recorder.header->config.slots) + index;
-}
-
 ThreadState* prepare(std::uint32_t index, const Frame& site) noexcept {
   const wire::Config& config = g_recorder.header->config;
   std::uint8_t* ring = g_recorder.memory + config.rings + index * config.ring_stride;
-  auto* thread = reinterpret_cast<ThreadState*>(ring + config.ring_stride - wire::kScratchBytes);
+  ThreadState* thread = state_at(index);
   thread->ring = reinterpret_cast<wire::Record*>(ring);
   thread->ring_mask = config.ring_records - 1;
   thread->ring_shift = static_cast<unsigned>(__builtin_ctz(config.ring_records));
   thread->limit = 0;
   thread->slow_captures = 0;
-  thread->cache.start(); // the former thread's stack is gone
+  disarm_cpu_timer(*thread); // of a thread that ended without a word
+  thread->cache.start();     // the former thread's stack is gone
   if (thread->slot != nullptr) thread->known.start();
   thread->slot = slot_at(index);
   // A filter may forbid even this; then the collector does without the number.
@@ -73,7 +71,7 @@ private:
 };
 
 // Takes a free slot for the calling thread. Null when there is none, or when this very thread is in the middle of it.
-ThreadState* arrive(const Frame& site) noexcept {
+ThreadState* arrive(const Frame& site, Caller caller) noexcept {
   if (t_arrival == Arrival::Arranging) return nullptr; // our own doing, not the program's
   if (t_arrival == Arrival::Claiming) {                // a signal handler in a bad moment
     count_loss(wire::Loss::BeforeStart);
@@ -100,7 +98,7 @@ ThreadState* arrive(const Frame& site) noexcept {
     (void)put(*thread, EventKind::ThreadStart, thread_pointer(), thread->tid, 0);
     thread->slot->busy.store(0, std::memory_order_release);
     t_arrival = Arrival::Arranging;
-    if (g_thread_arrived != nullptr) g_thread_arrived();
+    if (g_thread_arrived != nullptr) g_thread_arrived(*thread, caller);
   }
   t_arrival = Arrival::No;
   return thread;
@@ -126,7 +124,7 @@ bool record_unusual(EventKind kind, std::uint64_t address, std::uint64_t size, b
     return recorded;
   }
   if (thread == nullptr) {
-    thread = arrive(site);
+    thread = arrive(site, Caller::Code);
     if (thread == nullptr) {
       if (t_arrival == Arrival::No) count_loss(wire::Loss::NoThreadSlot);
       return false;
@@ -163,11 +161,30 @@ Suppressed::Suppressed() noexcept : thread_(t_thread) {
 
 Suppressed::~Suppressed() noexcept { t_thread = thread_; }
 
+ThreadState* known_thread() noexcept { return t_thread == &g_suppressed ? t_behind_suppressed : t_thread; }
+
+ThreadState* join_thread(const Frame& site, Caller caller) noexcept {
+  if (ThreadState* const thread = known_thread(); thread != nullptr) return thread;
+  if (t_thread != nullptr || t_arrival != Arrival::No) return nullptr;
+  ThreadState* const thread = arrive(site, caller);
+  if (thread == nullptr) count_loss(wire::Loss::CpuThreads);
+  return thread;
+}
+
+ThreadState* thread_with(std::uint32_t tid) noexcept {
+  ThreadState* found = nullptr;
+  each_thread([&](ThreadState& thread) {
+    if (thread.tid == tid) found = &thread;
+  });
+  return found;
+}
+
 void leave_thread() noexcept {
   ThreadState* thread = t_thread;
   if (thread == nullptr) return;
+  if (is_attached()) disarm_cpu_timer(*thread); // while its handler still knows the thread
   t_thread = nullptr;
-  if (!is_recording()) return;
+  if (!is_attached()) return;
   compiler_barrier();
   thread->slot->busy.store(0, std::memory_order_relaxed);
   thread->slot->state.store(static_cast<std::uint32_t>(wire::SlotState::Exiting), std::memory_order_release);

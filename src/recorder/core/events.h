@@ -12,8 +12,11 @@ namespace heaptape::recorder {
 // The current thread's state; null until its first event, and after its last.
 extern thread_local constinit ThreadState* t_thread [[gnu::tls_model("initial-exec")]];
 
+// Who is asking: a function that the program called, or a signal handler of our own, where little is allowed.
+enum class Caller : std::uint8_t { Code, Handler };
+
 // Called once per thread after it has got its slot, to arrange for leave_thread() at its end. Set by the hooks.
-using ThreadArrived = void (*)() noexcept;
+using ThreadArrived = void (*)(ThreadState& thread, Caller caller) noexcept;
 extern constinit ThreadArrived g_thread_arrived;
 
 // The uncommon cases of record(): first event of a thread, a hook inside a hook. The site comes in parts, so that in record()
@@ -64,6 +67,32 @@ public:
 private:
   ThreadState* thread_;
 };
+
+// The calling thread's state, also while its heap events are suppressed; null: it has none.
+[[nodiscard]] ThreadState* known_thread() noexcept;
+// The same, but takes a slot for a thread that has none; null: there is no room. For what is no heap event.
+[[nodiscard]] ThreadState* join_thread(const Frame& site, Caller caller) noexcept;
+
+// Slot `index` and the state of its thread, whoever has it.
+inline wire::ThreadSlot* slot_at(std::uint32_t index) noexcept {
+  return reinterpret_cast<wire::ThreadSlot*>(g_recorder.memory + g_recorder.header->config.slots) + index;
+}
+inline ThreadState* state_at(std::uint32_t index) noexcept {
+  const wire::Config& config = g_recorder.header->config;
+  std::uint8_t* const end = g_recorder.memory + config.rings + (std::uint64_t{index} + 1) * config.ring_stride;
+  return reinterpret_cast<ThreadState*>(end - wire::kScratchBytes);
+}
+// Calls visit(ThreadState&) for every thread that has a slot. They go on running meanwhile.
+template <class Visit>
+void each_thread(Visit visit) noexcept {
+  const std::uint32_t slots = g_recorder.header->usable_slots.load(std::memory_order_relaxed);
+  for (std::uint32_t index = 0; index < slots; ++index) {
+    const std::uint32_t state = slot_at(index)->state.load(std::memory_order_acquire);
+    if (state == static_cast<std::uint32_t>(wire::SlotState::Claimed)) visit(*state_at(index));
+  }
+}
+// The thread with this id; null: it has no slot.
+[[nodiscard]] ThreadState* thread_with(std::uint32_t tid) noexcept;
 
 // The thread is about to end: gives its slot back to the collector. A later event takes a new one.
 void leave_thread() noexcept;

@@ -33,6 +33,10 @@ public:
   // Makes `range` reach up to `address` if the memory between is readable.
   bool extend_up(Range& range, std::uint64_t address) noexcept;
   const Range& own() const noexcept { return own_; }
+  // Takes over what a copy has found out about the thread's own stack. One store, so an interrupted reader is not disturbed.
+  void learn(const StackMemory& copy) noexcept {
+    if (copy.own_.low < own_.low) own_.low = copy.own_.low;
+  }
 
 private:
   bool extend_own_down(std::uint64_t slot) noexcept;

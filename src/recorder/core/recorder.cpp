@@ -102,6 +102,7 @@ bool resume_recording() noexcept {
 
 void stop_recorder(wire::OffReason reason) noexcept {
   g_switch.on.store(kOff, std::memory_order_relaxed);
+  g_switch.attached.store(0, std::memory_order_relaxed);
   if (g_recorder.header != nullptr) {
     g_recorder.header->off_reason.store(static_cast<std::uint32_t>(reason), std::memory_order_release);
   }

@@ -38,6 +38,7 @@ inline constexpr std::uint32_t kPaused = 2; // blocks are only told apart: those
 // nobody prepared reads "no" and cannot touch its parent's tape.
 struct alignas(4096) Switch {
   std::atomic<std::uint32_t> on;
+  std::atomic<std::uint32_t> attached; // there is a tape, whether or not heap events go onto it
 };
 extern constinit Switch g_switch;
 
@@ -50,6 +51,9 @@ bool pause_recording() noexcept;
 bool resume_recording() noexcept;
 // What the switch is to say when recording begins.
 std::uint32_t switch_position() noexcept;
+
+// Whether there is a tape to write on: for everything but heap events.
+inline bool is_attached() noexcept { return g_switch.attached.load(std::memory_order_relaxed) != 0; }
 
 inline void count_loss(wire::Loss loss) noexcept {
   g_recorder.header->losses[static_cast<std::size_t>(loss)].fetch_add(1, std::memory_order_relaxed);

@@ -101,6 +101,13 @@ bool await_answer(ThreadState& thread, std::uint32_t question) noexcept {
   }
 }
 
+bool has_room(const ThreadState& thread) noexcept {
+  const std::uint64_t taken = thread.slot->taken.load(std::memory_order_acquire); // pairs with the collector's store
+  if (thread.slot->reserved.load(std::memory_order_relaxed) - taken < thread.ring_mask + 1 - kSlack) return true;
+  if (collector_is_gone(*g_recorder.header)) stop_recorder(wire::OffReason::CollectorGone);
+  return false;
+}
+
 void fill_holes(ThreadState& thread) noexcept {
   const std::uint64_t reserved = thread.slot->reserved.load(std::memory_order_relaxed);
   for (std::uint64_t position = thread.slot->taken.load(std::memory_order_acquire); position < reserved; ++position) {

@@ -22,6 +22,9 @@ inline std::uint64_t ticks_now() noexcept {
 // Waits until the collector has answered this thread's question, but not for long. False: it has not.
 [[nodiscard]] bool await_answer(ThreadState& thread, std::uint32_t question) noexcept;
 
+// Whether put() would find room without waiting; for signal handlers. Notices when the collector is gone.
+[[nodiscard]] bool has_room(const ThreadState& thread) noexcept;
+
 // Writes every reserved record that was never finished as "nothing", so that the collector gets past it.
 void fill_holes(ThreadState& thread) noexcept;
 

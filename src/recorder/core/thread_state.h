@@ -95,6 +95,8 @@ struct alignas(64) ThreadState {
   StackCache cache;
   NewFrame fresh[kMostFrames + 1];
   std::uint64_t slow_pcs[2][kMostFrames]; // of slow captures, by how many of them are under way
+  std::uint64_t sample_pcs[kMostFrames];  // of a sample of the CPU profile, which nothing interrupts
+  std::int32_t cpu_timer;                 // the kernel's number of the thread's timer for these, plus one; 0: none
 };
 static_assert(sizeof(ThreadState) <= wire::kScratchBytes);
 

@@ -57,12 +57,12 @@ using namespace heaptape;
 using namespace heaptape::recorder;
 
 HT_HOOK void heaptape_recorder_mark(const char* name, unsigned kind) {
-  if (is_recording()) (void)put_mark(name, length_of(name), kind & 0xffff, HT_CALL_SITE());
+  if (is_attached()) (void)put_mark(name, length_of(name), kind & 0xffff, HT_CALL_SITE());
 }
 
 // A mark with any bytes for a text. With room for an answer, also asks what the heap is just then; true: that is known.
 HT_HOOK int heaptape_recorder_note(const char* bytes, unsigned long length, unsigned kind, unsigned long* answer) {
-  if (!is_recording()) return 0;
+  if (!is_attached()) return 0;
   const Frame site = HT_CALL_SITE();
   const std::uint64_t kept = length < kLongest ? length : kLongest;
   wire::Header& header = *g_recorder.header;
@@ -77,7 +77,7 @@ HT_HOOK int heaptape_recorder_note(const char* bytes, unsigned long length, unsi
 }
 
 HT_HOOK void heaptape_recorder_thread_name(const char* name) {
-  if (!is_recording()) return;
+  if (!is_attached()) return;
   const Frame site = HT_CALL_SITE();
   const std::uint64_t length = length_of(name);
   if (put_text(name, length, site)) (void)record(EventKind::ThreadName, length, 0, site, false);
@@ -85,7 +85,7 @@ HT_HOOK void heaptape_recorder_thread_name(const char* name) {
 
 HT_HOOK void heaptape_recorder_pause(int pause) {
   const bool changed = pause != 0 ? pause_recording() : resume_recording();
-  if (!changed || !is_recording()) return;
+  if (!changed || !is_attached()) return;
   const char* text = pause != 0 ? "recording paused" : "recording resumed";
   (void)put_mark(text, length_of(text), kTextOfSort, HT_CALL_SITE());
 }

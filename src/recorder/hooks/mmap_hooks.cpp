@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "recorder/core/cpu_profile.h"
 #include "recorder/core/events.h"
 #include "recorder/core/modules.h"
 #include "recorder/core/readable.h"
@@ -22,8 +23,9 @@ constexpr int kSetSeccomp = 22, kSetTsc = 26, kSeccompCall = 317;
 [[gnu::always_inline]] inline void* map(void* at, std::size_t size, int protection, int flags, int fd, off_t offset,
                                         const Frame& site) {
   void* mapping = g_real.mmap(at, size, protection, flags, fd, offset);
-  if (mapping == MAP_FAILED || !is_recording()) return mapping;
-  if ((protection & PROT_EXEC) != 0) note_executable(as_address(mapping), size);
+  if (mapping == MAP_FAILED) return mapping;
+  if ((protection & PROT_EXEC) != 0 && is_attached()) note_executable(as_address(mapping), size);
+  if (!is_recording()) return mapping;
   (void)record((flags & MAP_ANONYMOUS) != 0 ? EventKind::MmapAnonymous : EventKind::MmapFile, as_address(mapping), size,
                site, true);
   return mapping;
@@ -74,7 +76,7 @@ HT_HOOK int mprotect(void* at, std::size_t size, int protection) {
 HT_HOOK int dlclose(void* handle) {
   if (g_real.dlclose == nullptr) find_real_functions();
   const int result = g_real.dlclose(handle);
-  if (is_recording()) note_unloading();
+  if (is_attached()) note_unloading();
   return result;
 }
 
@@ -84,7 +86,10 @@ extern "C" {
 // With the arguments of prctl(PR_SET_SECCOMP or PR_SET_TSC, mode) or syscall(SYS_seccomp, operation).
 [[gnu::used]] void heaptape_note_sandbox(int what, long mode) {
   constexpr long kStrictByPrctl = 1, kStrictBySeccomp = 0, kTscTraps = 2;
-  if (what != kSetTsc) enter_sandbox();
+  if (what != kSetTsc) {
+    stop_cpu_profile_for_sandbox(HT_CALL_SITE());
+    enter_sandbox();
+  }
   // Strict mode takes the TSC away as well.
   if ((what == kSetSeccomp && mode == kStrictByPrctl) || (what == kSeccompCall && mode == kStrictBySeccomp) ||
       (what == kSetTsc && mode == kTscTraps)) {

@@ -208,6 +208,8 @@ constinit RealFunctions g_real{
     .mremap = nullptr,
     .mprotect = early_mprotect,
     .dlclose = nullptr,
+    .pthread_create = nullptr,
+    .pthread_cancel = nullptr,
     .vasprintf = early_vasprintf,
     .vasprintf_chk = early_vasprintf_chk,
 };
@@ -265,6 +267,8 @@ void find_real_functions() noexcept {
   look_up(found.mremap, "mremap");
   look_up(found.mprotect, "mprotect");
   look_up(found.dlclose, "dlclose");
+  look_up(found.pthread_create, "pthread_create");
+  look_up(found.pthread_cancel, "pthread_cancel");
   look_up(found.vasprintf, "vasprintf");
   look_up(found.vasprintf_chk, "__vasprintf_chk");
   look_up(heaptape_real_prctl, "prctl");

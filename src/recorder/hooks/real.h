@@ -1,6 +1,7 @@
 // The functions behind ours: the next ones in the program's search order, so a preloaded or linked allocator stays in use.
 #pragma once
 
+#include <pthread.h>
 #include <sys/types.h>
 
 #include <cstdarg>
@@ -24,6 +25,8 @@ struct RealFunctions {
   void* (*mremap)(void*, std::size_t, std::size_t, int, ...);
   int (*mprotect)(void*, std::size_t, int);
   int (*dlclose)(void*);
+  int (*pthread_create)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  int (*pthread_cancel)(pthread_t);
   int (*vasprintf)(char**, const char*, va_list);
   int (*vasprintf_chk)(char**, int, const char*, va_list);
 };

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "recorder/core/cpu_profile.h"
 #include "recorder/core/events.h"
 #include "recorder/core/machine.h"
 #include "recorder/core/modules.h"
@@ -121,11 +122,16 @@ void thread_ends(void* value) noexcept {
   }
 }
 
-void arrange_thread_end() noexcept {
-  if (g_has_exit_key) (void)pthread_setspecific(g_exit_key, reinterpret_cast<void*>(std::uintptr_t{1}));
+void thread_arrived(ThreadState& thread, Caller caller) noexcept {
+  // libc keeps the first keys in the thread itself and allocates for others, which a signal handler must not. Without a key, the collector
+  // notices the end.
+  constexpr pthread_key_t kKeysInThread = 32;
+  const bool may_set = caller == Caller::Code || g_exit_key < kKeysInThread;
+  if (g_has_exit_key && may_set) (void)pthread_setspecific(g_exit_key, reinterpret_cast<void*>(std::uintptr_t{1}));
+  if (caller == Caller::Code) arm_cpu_timer(thread);
 }
 
-bool begin(std::uint8_t* memory) noexcept {
+[[gnu::noinline]] bool begin(std::uint8_t* memory) noexcept {
   auto* header = reinterpret_cast<wire::Header*>(memory);
   rlimit stack_limit{std::uint64_t{8} << 20, 0};
   (void)system_call(SYS_prlimit64, 0, RLIMIT_STACK, 0, as_long(&stack_limit));
@@ -140,7 +146,10 @@ bool begin(std::uint8_t* memory) noexcept {
   header->membarrier_registered.store(barrier ? 1 : 0, std::memory_order_relaxed);
   header->pid.store(pid, std::memory_order_relaxed);
   header->attached.store(1, std::memory_order_release);
-  g_switch.on.store(switch_position(), std::memory_order_release);
+  g_switch.attached.store(1, std::memory_order_release);
+  if (header->config.no_heap == 0) g_switch.on.store(switch_position(), std::memory_order_release);
+  reset_cpu_profile();
+  start_cpu_profile(header->config.cpu_hz, HT_CALL_SITE());
   return true;
 }
 
@@ -156,7 +165,10 @@ void follow_fork() noexcept {
 }
 
 // Only when the kernel cannot zero the switch for us.
-void switch_off_after_fork() noexcept { g_switch.on.store(kOff, std::memory_order_relaxed); }
+void switch_off_after_fork() noexcept {
+  g_switch.on.store(kOff, std::memory_order_relaxed);
+  g_switch.attached.store(0, std::memory_order_relaxed);
+}
 
 void start() noexcept {
   static constinit std::atomic<bool> s_started{false};
@@ -193,7 +205,7 @@ void start() noexcept {
   if (attached.memory == nullptr) return;
 
   g_has_exit_key = pthread_key_create(&g_exit_key, thread_ends) == 0;
-  g_thread_arrived = arrange_thread_end;
+  g_thread_arrived = thread_arrived;
   const bool wiped = system_call(SYS_madvise, as_long(&g_switch), sizeof g_switch, MADV_WIPEONFORK) == 0;
   if (!wiped) (void)pthread_atfork(nullptr, nullptr, switch_off_after_fork);
   if (follow && g_collector_environment != nullptr) (void)pthread_atfork(nullptr, nullptr, follow_fork);

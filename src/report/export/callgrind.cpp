@@ -1,7 +1,6 @@
 #include "report/export/callgrind.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <tuple>
@@ -12,9 +11,14 @@
 namespace heaptape {
 namespace {
 
-constexpr std::size_t kEvents = 8;
-using Values = std::array<std::uint64_t, kEvents>;
+// One per event that the head names. The second is how often something was called, or seen.
+using Values = std::vector<std::uint64_t>;
 
+constexpr const char* kCpuHead = R"(positions: line
+event: CpuTime : CPU time, microseconds
+event: Samples : Samples
+events: CpuTime Samples
+)";
 constexpr const char* kHead = R"(positions: line
 event: AllocBytes : Allocated, bytes
 event: AllocBlocks : Allocated, blocks
@@ -28,18 +32,18 @@ events: AllocBytes AllocBlocks PeakBytes PeakBlocks LiveBytes LiveBlocks TempByt
 )";
 
 Values values_of(const Figures& figures) {
-  Values values{};
-  std::size_t at = 0;
+  Values values;
   for (const Quantity quantity : {Quantity::Allocated, Quantity::Peak, Quantity::Live, Quantity::Temporary}) {
     const Cost cost = cost_of(figures, quantity);
-    values[at++] = cost.bytes;
-    values[at++] = cost.blocks;
+    values.push_back(cost.bytes);
+    values.push_back(cost.blocks);
   }
   return values;
 }
 
 Values& operator+=(Values& sum, const Values& more) {
-  for (std::size_t i = 0; i < kEvents; ++i) sum[i] += more[i];
+  sum.resize(more.size());
+  for (std::size_t i = 0; i < more.size(); ++i) sum[i] += more[i];
   return sum;
 }
 
@@ -68,9 +72,8 @@ class Profile {
 public:
   explicit Profile(StackNames& names) : names_(names) {}
 
-  void add(const StackFigures& figures) {
-    const std::vector<Place> places = places_of(figures.stack);
-    const Values values = values_of(figures);
+  void add(StackId stack, const Values& values) {
+    const std::vector<Place> places = places_of(stack);
     total_ += values;
     functions_[places.front().function].own[places.front().line] += values;
     // A recursive call that occurs twice in one stack still costs what it costs once.
@@ -90,9 +93,8 @@ public:
       for (const auto& [line, values] : costs.own) sink.print("{} {}\n", line, fmt::join(values, " "));
       for (const auto& [call, values] : costs.calls) {
         name_function(sink, call.callee.function, "c");
-        constexpr std::size_t kAllocatedBlocks = 1;
-        sink.print("calls={} {}\n{} {}\n", values[kAllocatedBlocks], call.callee.line, call.line,
-                   fmt::join(values, " "));
+        constexpr std::size_t kCalls = 1;
+        sink.print("calls={} {}\n{} {}\n", values[kCalls], call.callee.line, call.line, fmt::join(values, " "));
       }
     }
   }
@@ -123,7 +125,7 @@ private:
   }
 
   StackNames& names_;
-  Values total_{};
+  Values total_;
   std::map<Function, FunctionCosts> functions_;
   std::map<std::string, std::size_t> objects_, files_, function_names_;
 };
@@ -132,11 +134,15 @@ private:
 
 void export_callgrind(const ExportInput& input, Sink& sink) {
   Profile profile(input.names);
-  for (const StackFigures& figures : input.answers().by_stack) profile.add(figures);
+  if (input.cpu != nullptr) {
+    for (const StackTime& entry : *input.cpu) profile.add(entry.stack, {entry.time.us, entry.time.periods});
+  } else {
+    for (const StackFigures& figures : input.answers().by_stack) profile.add(figures.stack, values_of(figures));
+  }
   sink.print("# callgrind format\nversion: 1\ncreator: heaptape\npid: {}\ncmd: {}\npart: 1\n", input.tape.header().pid,
              command_of(input.tape));
   sink.print("desc: Trigger: Program termination\n");
-  sink.add(kHead);
+  sink.add(input.cpu != nullptr ? kCpuHead : kHead);
   profile.write(sink);
 }
 

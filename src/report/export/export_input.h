@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/cpu_times.h"
 #include "analysis/index.h"
 #include "report/stack_names.h"
 #include "tape/contents.h"
@@ -19,6 +20,7 @@ struct ExportInput {
   const Index& index;
   StackNames& names; // in the form that was asked for
   const std::vector<Mark>& marks;
+  const std::vector<StackTime>* cpu = nullptr; // of the formats that know CPU time: it, and not the heap
 
   const Answers& answers() const { return index.answers; }
 };

@@ -20,7 +20,12 @@ std::string folded_stack(StackNames& names, StackId stack) {
 
 void export_folded(const ExportInput& input, const FoldedOptions& options, Sink& sink) {
   std::map<std::string, std::uint64_t> lines;
-  for (const CostOfStack& entry : costs_of(input.answers(), options.quantity)) {
+  if (input.cpu != nullptr) {
+    for (const StackTime& entry : *input.cpu)
+      lines[folded_stack(input.names, entry.stack)] += options.blocks ? entry.time.periods : entry.time.us;
+  }
+  for (const CostOfStack& entry :
+       input.cpu == nullptr ? costs_of(input.answers(), options.quantity) : std::vector<CostOfStack>()) {
     lines[folded_stack(input.names, entry.stack)] += options.blocks ? entry.cost.blocks : entry.cost.bytes;
   }
   for (const auto& [stack, value] : lines) {

@@ -79,6 +79,7 @@ constexpr std::array kSampleTypes{
     SampleType{"peak_objects", "count", Quantity::Peak},       SampleType{"peak_space", "bytes", Quantity::Peak},
 };
 constexpr const char* kDefaultSampleType = "peak_space";
+constexpr const char* kCpuType = "cpu";
 
 class ProfileBuilder {
 public:
@@ -88,8 +89,16 @@ public:
   }
 
   const std::string& build() {
-    for (const SampleType& type : kSampleTypes) add_value_type(profile::SampleType, type.name, type.unit);
-    for (const OwnerFigures& figures : input_.answers().by_owner) add_sample(figures);
+    if (input_.cpu != nullptr) {
+      add_value_type(profile::SampleType, "samples", "count");
+      add_value_type(profile::SampleType, kCpuType, "nanoseconds");
+      for (const StackTime& entry : *input_.cpu)
+        add_sample(entry.stack, entry.thread, {entry.time.periods, entry.time.us * 1000});
+    } else {
+      for (const SampleType& type : kSampleTypes) add_value_type(profile::SampleType, type.name, type.unit);
+      for (const OwnerFigures& figures : input_.answers().by_owner)
+        add_sample(figures.owner.stack, figures.owner.thread, values_of(figures));
+    }
     add_mappings();
     add_facts();
     // Everything that names a text was written: now the texts.
@@ -114,11 +123,20 @@ private:
     message.add_int64(value_type::Unit, number_of_text(unit));
   }
 
-  void add_sample(const OwnerFigures& figures) {
+  static std::vector<std::uint64_t> values_of(const Figures& figures) {
+    std::vector<std::uint64_t> values;
+    for (const SampleType& type : kSampleTypes) {
+      const Cost cost = cost_of(figures, type.quantity);
+      values.push_back(type.unit == std::string_view("bytes") ? cost.bytes : cost.blocks);
+    }
+    return values;
+  }
+
+  void add_sample(StackId stack, ThreadId thread, const std::vector<std::uint64_t>& values) {
     std::vector<std::uint64_t> locations;
     // Frames of one place, the inlined ones first and last the function they are in, are one location.
     std::vector<FrameId> place;
-    const StackEnd end = names_.each_frame(figures.owner.stack, [&](FrameId frame) {
+    const StackEnd end = names_.each_frame(stack, [&](FrameId frame) {
       place.push_back(frame);
       if (names_[frame].inlined) return;
       places_.push_back(std::move(place));
@@ -129,15 +147,11 @@ private:
     if (const auto text = stand_in(end, !locations.empty()); !text.empty())
       locations.push_back(number_of_stand_in(text));
 
-    std::vector<std::int64_t> values;
-    for (const SampleType& type : kSampleTypes) {
-      const Cost cost = cost_of(figures, type.quantity);
-      values.push_back(static_cast<std::int64_t>(type.unit == std::string_view("bytes") ? cost.bytes : cost.blocks));
-    }
+    const std::vector<std::int64_t> signed_values(values.begin(), values.end());
     pbf_writer message(out_, profile::Sample);
     message.add_packed_uint64(sample::LocationId, locations.begin(), locations.end());
-    message.add_packed_int64(sample::Value, values.begin(), values.end());
-    add_thread(message, figures.owner.thread);
+    message.add_packed_int64(sample::Value, signed_values.begin(), signed_values.end());
+    add_thread(message, thread);
   }
 
   void add_thread(pbf_writer& message, ThreadId id) {
@@ -250,12 +264,22 @@ private:
   void add_facts() {
     out_.add_int64(profile::TimeNanos, static_cast<std::int64_t>(input_.tape.header().start_realtime_ns));
     out_.add_int64(profile::DurationNanos, static_cast<std::int64_t>(duration_us(input_) * 1000));
+    const auto comment = [&](const std::string& text) { out_.add_int64(profile::Comment, number_of_text(text)); };
+    if (input_.cpu != nullptr) {
+      const std::vector<CpuSegment>& segments = input_.tape.cpu().segments;
+      const std::uint32_t hz = segments.empty() ? 0 : segments.front().hz;
+      add_value_type(profile::PeriodType, kCpuType, "nanoseconds");
+      if (hz != 0) out_.add_int64(profile::Period, 1'000'000'000 / hz);
+      comment("recorded by heaptape, samples of CPU time");
+      comment("command: " + command_of(input_.tape));
+      out_.add_int64(profile::DefaultSampleType, number_of_text(kCpuType));
+      return;
+    }
     add_value_type(profile::PeriodType, "space", "bytes");
     out_.add_int64(profile::Period, 1); // every event, not a sample of them
-    const std::string comments[] = {"recorded by heaptape, every allocation counted",
-                                    "command: " + command_of(input_.tape),
-                                    fmt::format("peak at {} us", input_.answers().totals.peak_us)};
-    for (const std::string& comment : comments) out_.add_int64(profile::Comment, number_of_text(comment));
+    comment("recorded by heaptape, every allocation counted");
+    comment("command: " + command_of(input_.tape));
+    comment(fmt::format("peak at {} us", input_.answers().totals.peak_us));
     out_.add_int64(profile::DefaultSampleType, number_of_text(kDefaultSampleType));
   }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "report/export/quantity.h"
+#include "report/tree_text.h"
 
 namespace heaptape {
 namespace {
@@ -66,30 +67,59 @@ constexpr Profile kProfiles[] = {
     {Quantity::Temporary, true, "temporary, blocks"},
 };
 
-void write_profile(const ExportInput& input, const Profile& profile, Frames& frames, Sink& sink) {
-  const std::vector<CostOfStack> costs = costs_of(input.answers(), profile.quantity);
-  const auto value = [&](const CostOfStack& entry) { return profile.blocks ? entry.cost.blocks : entry.cost.bytes; };
+struct Weighed {
+  StackId stack;
+  std::uint64_t value;
+};
+
+void write_sampled(std::string_view name, const char* unit, const std::vector<Weighed>& costs, StackNames& names,
+                   Frames& frames, Sink& sink) {
   std::uint64_t total = 0;
-  for (const CostOfStack& entry : costs) total += value(entry);
-  sink.print("{{\"type\": \"sampled\", \"name\": \"{}\", \"unit\": \"{}\", \"startValue\": 0, \"endValue\": {},\n  "
-             "\"samples\": [",
-             profile.name, profile.blocks ? "none" : "bytes", total);
+  for (const Weighed& entry : costs) total += entry.value;
+  sink.add("{\"type\": \"sampled\", \"name\": ");
+  sink.json(name);
+  sink.print(", \"unit\": \"{}\", \"startValue\": 0, \"endValue\": {},\n  \"samples\": [", unit, total);
   const char* separator = "\n  ";
-  for (const CostOfStack& entry : costs) {
+  for (const Weighed& entry : costs) {
     std::vector<std::size_t> stack;
     const StackEnd end =
-        input.names.each_frame(entry.stack, [&](FrameId frame) { stack.push_back(frames.number_of(frame)); });
+        names.each_frame(entry.stack, [&](FrameId frame) { stack.push_back(frames.number_of(frame)); });
     if (const auto text = stand_in(end, !stack.empty()); !text.empty()) stack.push_back(frames.stand_in_number(text));
     sink.print("{}[{}]", separator, fmt::join(stack.rbegin(), stack.rend(), ","));
     separator = ",\n  ";
   }
   sink.add("],\n  \"weights\": [");
   separator = "";
-  for (const CostOfStack& entry : costs) {
-    sink.print("{}{}", separator, value(entry));
+  for (const Weighed& entry : costs) {
+    sink.print("{}{}", separator, entry.value);
     separator = ",";
   }
   sink.add("]}");
+}
+
+void write_profile(const ExportInput& input, const Profile& profile, Frames& frames, Sink& sink) {
+  std::vector<Weighed> costs;
+  for (const CostOfStack& entry : costs_of(input.answers(), profile.quantity))
+    costs.push_back({entry.stack, profile.blocks ? entry.cost.blocks : entry.cost.bytes});
+  write_sampled(profile.name, profile.blocks ? "none" : "bytes", costs, input.names, frames, sink);
+}
+
+// All threads together, and each alone when there are several.
+void write_cpu_profiles(const ExportInput& input, Frames& frames, Sink& sink) {
+  std::vector<Weighed> all;
+  std::map<ThreadId, std::vector<Weighed>> threads;
+  for (const StackTime& entry : *input.cpu) {
+    all.push_back({entry.stack, entry.time.us});
+    threads[entry.thread].push_back(all.back());
+  }
+  sink.add("\n");
+  write_sampled("CPU time", "microseconds", all, input.names, frames, sink);
+  for (const auto& [thread, costs] : threads) {
+    if (threads.size() == 1) break;
+    sink.add(",\n");
+    write_sampled("CPU time of " + thread_label(input.tape.threads(), thread), "microseconds", costs, input.names,
+                  frames, sink);
+  }
 }
 
 } // namespace
@@ -101,7 +131,9 @@ void export_speedscope(const ExportInput& input, Sink& sink) {
   sink.add(",\n\"activeProfileIndex\": 0,\n\"profiles\": [");
   Frames frames(input.names);
   const char* separator = "\n";
+  if (input.cpu != nullptr) write_cpu_profiles(input, frames, sink);
   for (const Profile& profile : kProfiles) {
+    if (input.cpu != nullptr) break;
     sink.add(separator);
     separator = ",\n";
     write_profile(input, profile, frames, sink);
