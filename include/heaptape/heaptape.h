@@ -141,10 +141,12 @@ static inline int heaptape_heap(struct heaptape_figures* figures) {
 
 #include <heaptape/checkpoint.h>
 
-#include <heaptape/profile.h>
 #ifdef __cplusplus
 #include <heaptape/scope.h>
 #endif
 
 #endif /* HEAPTAPE_DISABLE */
+
+#include <heaptape/profile.h>
+
 #endif
