@@ -55,4 +55,6 @@ static inline void heaptape_snapshot(const char* name) {
 }
 #endif
 
+#include "pool.h" /* heaptape_alloc(), heaptape_free(), heaptape_pool_reset() */
+
 #endif

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -22,6 +23,8 @@ public:
   // The mark that its text came before; `known` is the mark but for name and kind. A signal handler may make one while its thread
   // is in the middle of another, so the text is what came last.
   void add(const RingItem& item, Mark known);
+  // The text that came last, `length` bytes of it at most; it is then forgotten.
+  std::string take_text(std::uint32_t slot, std::uint64_t length);
   // The slot's thread has ended.
   void forget(std::uint32_t slot) { texts_.erase(slot); }
 

@@ -97,12 +97,18 @@ void Recording::keep_house(std::uint64_t now_ns, bool busy) {
   next_flush_ns_ = now_ns + kFlushEvery;
   sink_.flush();
   write_marks();
+  write_pools();
   if (threads_.count() != threads_written_) write_threads(true);
 }
 
 void Recording::write_marks() {
   const std::vector<Mark> marks = builder_.marks().take();
   if (!marks.empty()) sink_.write([&](TapeWriter& writer) { return writer.add_marks(marks); });
+}
+
+void Recording::write_pools() {
+  const std::vector<Pool> pools = builder_.pools().take();
+  if (!pools.empty()) sink_.write([&](TapeWriter& writer) { return writer.add_pools(pools); });
 }
 
 void Recording::write_modules() {
@@ -215,6 +221,7 @@ void Recording::drain() {
   write_modules();
   sink_.flush();
   write_marks();
+  write_pools();
 }
 
 Summary Recording::finish(Ending ending, std::int32_t detail, const std::string& note) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -50,6 +51,8 @@ public:
   bool failed() const { return sink_.error().has_value(); }
   const TapeSink& sink() const { return sink_; }
   ModuleFiles& files() { return files_; }
+  // Functions of --alloc-fn and --free-fn whose calls are watched.
+  const std::set<std::string>& watched_functions() { return builder_.pools().watched_functions(); }
 
   // The program has become another one by exec.
   bool program_replaced() const;
@@ -74,6 +77,7 @@ private:
   void write_meta(const Meta& known);
   void write_modules();
   void write_marks();
+  void write_pools();
   void write_threads(bool all);
   void write_samples();
   void take_sample();

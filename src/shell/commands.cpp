@@ -9,11 +9,11 @@ namespace heaptape {
 
 std::span<const Command* const> commands() {
   static constexpr std::array kAll{
-      &kGotoCommand,   &kNextCommand,     &kPrevCommand,     &kFindCommand,   &kMarksCommand,   &kPeakCommand,
-      &kWhereCommand,  &kEventsCommand,   &kEventCommand,    &kStackCommand,  &kTextCommand,    &kThreadsCommand,
-      &kStatsCommand,  &kSymbolCommand,   &kSymbolAtCommand, &kOwnerCommand,  &kHistoryCommand, &kExplainCommand,
-      &kBlocksCommand, &kTopCommand,      &kLiveCommand,     &kLeaksCommand,  &kDiffCommand,    &kMapCommand,
-      &kArenasCommand, &kMappingsCommand, &kSqlCommand,      &kVerifyCommand, &kHelpCommand,
+      &kGotoCommand,   &kNextCommand,     &kPrevCommand,     &kFindCommand,  &kMarksCommand,   &kPeakCommand,
+      &kWhereCommand,  &kEventsCommand,   &kEventCommand,    &kStackCommand, &kTextCommand,    &kThreadsCommand,
+      &kStatsCommand,  &kSymbolCommand,   &kSymbolAtCommand, &kOwnerCommand, &kHistoryCommand, &kExplainCommand,
+      &kBlocksCommand, &kTopCommand,      &kLiveCommand,     &kLeaksCommand, &kDiffCommand,    &kMapCommand,
+      &kArenasCommand, &kMappingsCommand, &kPoolsCommand,    &kSqlCommand,   &kVerifyCommand,  &kHelpCommand,
   };
   return kAll;
 }

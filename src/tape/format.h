@@ -11,7 +11,7 @@ namespace heaptape::format {
 inline constexpr char kMagic[8] = {'H', 'E', 'A', 'P', 'T', 'A', 'P', 'E'};
 // Major: readers of a smaller one cannot read it. Minor: readers of a smaller one miss something, but read the rest.
 inline constexpr std::uint16_t kMajor = 1;
-inline constexpr std::uint16_t kMinor = 2;
+inline constexpr std::uint16_t kMinor = 3;
 
 //   offset  size
 //        0     8  magic, "HEAPTAPE"
@@ -49,8 +49,9 @@ enum class BlockType : std::uint8_t {
   Summary = 11,
   IndexPart = 12, // reached through an INDEX
   Maps = 13,
+  Pools = 15,
 };
-inline constexpr std::uint8_t kBlockTypes = 14;
+inline constexpr std::uint8_t kBlockTypes = 16;
 
 // "EVENTS", ...; "type 77" for a number without a name.
 std::string block_type_name(std::uint8_t type);

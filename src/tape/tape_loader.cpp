@@ -94,6 +94,7 @@ public:
       if (damage.offset >= tape_.append_offset && damage.reason != "cut off") tape_.append_offset = tape_.source.size();
     }
     for (auto& [id, thread] : threads_) tape_.threads.push_back(std::move(thread));
+    for (auto& [number, pool] : pools_) tape_.pools.push_back(std::move(pool));
     for (auto& [type, size] : sizes_) {
       size.name = format::block_type_name(type);
       tape_.block_sizes.push_back(size);
@@ -115,6 +116,7 @@ private:
     case BlockType::Events:
     case BlockType::Samples:
     case BlockType::Marks:
+    case BlockType::Pools:
     case BlockType::Maps:
     case BlockType::Symbols:
     case BlockType::Summary:
@@ -152,6 +154,7 @@ private:
     case BlockType::Threads: return parse_threads(raw, threads_);
     case BlockType::Samples: return parse_samples(raw, tape_.samples);
     case BlockType::Marks: return parse_marks(raw, tape_.marks);
+    case BlockType::Pools: return parse_pools(raw, pools_);
     case BlockType::Maps: return parse_maps(raw, tape_.maps);
     case BlockType::Symbols: return parse_symbols(raw, tape_.symbols);
     case BlockType::Summary: return parse_summary(raw, tape_.summary);
@@ -167,6 +170,7 @@ private:
   std::vector<std::byte> raw_;
   std::vector<std::uint64_t> fingerprints_; // offset and checksum of each EVENTS block
   std::map<ThreadId, Thread> threads_;
+  std::map<std::uint32_t, Pool> pools_;
   std::map<std::uint8_t, BlockTypeSize> sizes_;
 };
 
