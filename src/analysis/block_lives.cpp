@@ -83,7 +83,7 @@ bool BlockLives::refill() {
     if (i + kAhead < run.size()) state_.prefetch(run[i + kAhead]);
     watch.now = &run[i];
     state_.apply(run[i], watch);
-    last_event_of(run[i].thread) = run[i].number;
+    if (!is_pool(run[i].kind)) last_event_of(run[i].thread) = run[i].number;
   }
   return true;
 }

@@ -13,6 +13,7 @@ constexpr std::uint64_t kLayout = 1;
 // Rows per part: the worst case, ten bytes for every number, fits into a payload.
 constexpr std::size_t kRowsPerPart = std::size_t{1} << 15;
 constexpr std::uint64_t kMostBuckets = 1 << 14;
+constexpr auto kFirstKinds = static_cast<std::size_t>(EventKind::PoolAlloc); // kinds of the first layout
 
 enum class Section : std::uint8_t { Overview = 1, Owners = 2, Threads = 3, Mappings = 4, Growth = 5 };
 
@@ -40,7 +41,16 @@ void exchange(Archive& archive, HeapTotals& totals) {
        {&totals.events, &totals.allocated_bytes, &totals.allocated_blocks, &totals.live_bytes, &totals.live_blocks,
         &totals.peak_bytes, &totals.peak_event, &totals.peak_us, &totals.unknown_releases, &totals.collisions})
     archive.number(*field);
-  for (std::uint64_t& count : totals.per_kind) archive.number(count);
+  // Pools came later than this list. Where there are none, the other kinds add up to all events.
+  std::uint64_t left = totals.events;
+  for (std::size_t kind = 0; kind < kFirstKinds; ++kind) {
+    archive.number(totals.per_kind[kind]);
+    left -= totals.per_kind[kind];
+  }
+  if (left == 0) return;
+  std::uint64_t& made = totals.per_kind[static_cast<std::size_t>(EventKind::PoolAlloc)];
+  archive.number(made);
+  totals.per_kind[static_cast<std::size_t>(EventKind::PoolFree)] = left - made;
 }
 
 template <class Archive>

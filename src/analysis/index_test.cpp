@@ -59,6 +59,30 @@ TEST(Index, WhatIsAppendedIsWhatWasBuilt) {
   }
 }
 
+TEST(Index, EventsOfPoolsAreCountedInTheAnswersAndInKeyframes) {
+  std::vector<Event> events = wild_events(5, 1000);
+  for (std::size_t i = 0; i < events.size(); i += 3) {
+    const bool frees = i % 2 == 0;
+    events[i].kind = frees ? EventKind::PoolFree : EventKind::PoolAlloc;
+    events[i].old_address = 1 + i % 4;
+    events[i].size = frees ? 0 : 8;
+  }
+  const SmallTape file(events, kStacks, 64);
+  const Index built = build_index(file.open(), kManyKeyframes);
+  ASSERT_TRUE(append_index(file.path(), kManyKeyframes).ok());
+  const TapeReader tape = file.open();
+  const FoundIndex found = load_index(tape);
+  ASSERT_EQ(found.state, IndexState::Good);
+  EXPECT_EQ(found.index.answers.totals, built.answers.totals);
+  EXPECT_EQ(found.index.answers.totals.per_kind[static_cast<std::size_t>(EventKind::PoolAlloc)], 167u);
+  HeapCursor on_tape(tape, found.index), in_memory(tape, built);
+  for (const std::uint64_t event : {900u, 150u}) {
+    on_tape.seek_event(event);
+    in_memory.seek_event(event);
+    EXPECT_EQ(on_tape.totals(), in_memory.totals());
+  }
+}
+
 TEST(Index, OfATapeWithoutEventsIsAnIndexToo) {
   const SmallTape file({}, kStacks, 64);
   ASSERT_TRUE(append_index(file.path()).ok());

@@ -161,7 +161,8 @@ void Replay::apply(std::span<const Event> events) {
       tick(event.time_us);
     if (thread_ == nullptr || thread_->figures.thread != event.thread) change_thread(event);
     state_.apply(event, watch);
-    remember(*thread_, event.number);
+    if (!is_pool(event.kind)) [[likely]] // a wrapper's pool block comes between malloc and free
+      remember(*thread_, event.number);
     // Others may make it less too: a realloc may be a release, and an allocation may give a block up.
     timeline_.add_low(totals.live_bytes, totals.live_blocks);
     if (!is_release(event.kind)) timeline_.add_high(totals.live_bytes, totals.live_blocks);

@@ -1,10 +1,14 @@
 // Does a tape make sense? Replays the events and reports what no heap can do: two live blocks that overlap, wholly or in part;
 // a release of a block that was released already; a release of an address inside a block. Releases of addresses the tape
-// knows nothing about are counted only: such blocks may be older than the recording. One thread at a time.
+// knows nothing about are counted only: such blocks may be older than the recording. Each pool of the program's own is checked like a heap
+// for itself. One thread at a time.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "analysis/block_index.h"
@@ -26,12 +30,16 @@ struct ReplayFinding {
       0; // Overlap, InteriorRelease: the event that made the block in the way; DoubleRelease: the first one
   std::uint64_t address = 0;
   std::uint64_t size = 0; // of the block made; 0 for releases
+  std::uint64_t pool = 0; // that it is about; 0: the heap
 
   friend bool operator==(const ReplayFinding&, const ReplayFinding&) = default;
 };
 
 class ReplayCheck {
 public:
+  // Of these pools not every free is on the tape, so they are not looked at: a library frees some blocks by itself.
+  explicit ReplayCheck(std::set<std::uint64_t> incomplete_pools = {}) : incomplete_pools_(std::move(incomplete_pools)) {}
+
   static constexpr std::size_t kMostFindings = 1000;
 
   // The next event. A gap in the numbers (a damaged tape) makes it forget all blocks.
@@ -49,11 +57,14 @@ public:
   std::uint64_t gaps() const { return gaps_; }
 
 private:
-  void make(const Event& event);
-  void release(const Event& event, std::uint64_t address);
+  void make(BlockIndex& blocks, const Event& event);
+  bool release(BlockIndex& blocks, const Event& event, std::uint64_t address);
+  void add_pool(const Event& event);
   void report(ReplayFinding finding);
 
   BlockIndex blocks_;
+  std::map<std::uint64_t, BlockIndex> pools_; // by number
+  std::set<std::uint64_t> incomplete_pools_;
   std::vector<ReplayFinding> findings_;
   std::array<std::uint64_t, kReplayFaults> counts_{};
   std::uint64_t events_ = 0;

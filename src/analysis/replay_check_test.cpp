@@ -28,6 +28,11 @@ public:
     event.old_released = old_released;
     return step(event);
   }
+  Checked& pool(EventKind kind, std::uint64_t number, std::uint64_t address, std::uint64_t size = 0) {
+    Event event = event_of(kind, address, size);
+    event.old_address = number;
+    return step(event);
+  }
   Checked& step(Event event) {
     event.number = ++number_;
     check.add(event);
@@ -196,6 +201,35 @@ TEST(ReplayCheck, AgreesWithAByteMapOverRandomHistories) {
   EXPECT_EQ(tape.check.count(ReplayFault::InteriorRelease), interior);
   EXPECT_GT(overlaps, 100u);
   EXPECT_GT(interior, 100u);
+}
+
+TEST(ReplayCheck, PoolBlocksMayOverlapTheHeapAndOtherPoolsButNotEachOther) {
+  Checked tape;
+  tape.make(0x1000, 4096);
+  tape.pool(EventKind::PoolAlloc, 1, 0x1000, 64).pool(EventKind::PoolAlloc, 2, 0x1000, 64);
+  EXPECT_EQ(tape.check.findings(), Findings{});
+  tape.pool(EventKind::PoolAlloc, 1, 0x1020, 64);
+  EXPECT_EQ(tape.check.findings(), (Findings{{ReplayFault::Overlap, 4, 2, 0x1020, 64, 1}}));
+}
+
+TEST(ReplayCheck, ABlockFreedTwiceFromItsPoolIsFoundUnlessThePoolWasEmptiedSince) {
+  Checked tape;
+  tape.pool(EventKind::PoolAlloc, 1, 0x1000, 64).pool(EventKind::PoolFree, 1, 0x1000);
+  tape.pool(EventKind::PoolFree, 1, 0x1000);
+  EXPECT_EQ(tape.check.findings(), (Findings{{ReplayFault::DoubleRelease, 3, 2, 0x1000, 0, 1}}));
+  tape.pool(EventKind::PoolFree, 1, 0).pool(EventKind::PoolFree, 1, 0x1000).pool(EventKind::PoolAlloc, 1, 0x1010, 8);
+  EXPECT_EQ(tape.check.fault_count(), 1u);
+  EXPECT_EQ(tape.check.unknown_releases(), 0u); // those are the heap's
+}
+
+TEST(ReplayCheck, PoolsWhoseFreesAreNotAllOnTheTapeAreNotChecked) {
+  ReplayCheck check({7});
+  for (std::uint64_t number = 1; number <= 3; ++number) {
+    Event event = event_of(EventKind::PoolAlloc, 0x1000, 16, number);
+    event.old_address = 7;
+    check.add(event);
+  }
+  EXPECT_EQ(check.fault_count(), 0u);
 }
 
 } // namespace

@@ -41,6 +41,18 @@ public:
     return *this;
   }
 
+  Story& pool_make(std::uint64_t pool, std::uint64_t address, std::uint64_t size) {
+    step(EventKind::PoolAlloc, address, size);
+    events_.back().old_address = pool;
+    return *this;
+  }
+  // Address 0: everything in the pool.
+  Story& pool_end(std::uint64_t pool, std::uint64_t address) {
+    step(EventKind::PoolFree, address, 0);
+    events_.back().old_address = pool;
+    return *this;
+  }
+
   const std::vector<Event>& events() const { return events_; }
   Answers answers(ReplayOptions options = {}) const {
     options.events = events_.size();

@@ -159,9 +159,9 @@ int print_events(const TapeReader& tape, const EventFilter& filter, Filter* wher
     print_marks(event->number);
     if (options.json) {
       const auto tid = tids.find(event->thread.value);
-      append_event_json(output.buffer(), *event, tid != tids.end() ? tid->second : 0, names_or_none);
+      append_event_json(output.buffer(), *event, tid != tids.end() ? tid->second : 0, names_or_none, tape.pools());
     } else {
-      append_event(output.buffer(), *event, widths);
+      append_event(output.buffer(), *event, widths, tape.pools());
       if (names_or_none != nullptr) append_stack(output.buffer(), *event, names);
     }
     output.write_if_full();
@@ -234,9 +234,9 @@ int dump(Arguments arguments) {
   app.add_option("--to", options.to, "last event to print")->type_name("POSITION");
   app.add_option("--thread", options.thread, "events of this thread only: its number on the tape, or the kernel's id")
       ->type_name("N");
-  app.add_option(
-         "--kind", options.kinds,
-         "events of these kinds only, separated by commas: malloc, free, new[], ... or the groups alloc, release, map")
+  app.add_option("--kind", options.kinds,
+                 "events of these kinds only, separated by commas: malloc, free, new[], ... or the groups alloc, "
+                 "release, map, pool")
       ->type_name("KINDS");
   app.add_option("--where", options.where,
                  "events that a filter accepts, such as 'size>1M and fn~parse' (docs/guide/filters.md)")

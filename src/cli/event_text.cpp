@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <string_view>
 
+#include "report/json_text.h"
 #include "report/mark_text.h"
+#include "report/pools.h"
 
 namespace heaptape::cli {
 namespace {
@@ -52,7 +54,6 @@ void put_address(fmt::memory_buffer& out, std::uint64_t address) {
   put(out, {text, length});
 }
 
-bool has_size(const Event& event) { return !is_release(event.kind); }
 bool has_old_address(const Event& event) { return is_reallocation(event.kind) || event.kind == EventKind::Mremap; }
 
 } // namespace
@@ -82,7 +83,8 @@ void append_titles(fmt::memory_buffer& out, const ColumnWidths& widths) {
                  kSizeWidth);
 }
 
-void append_event(fmt::memory_buffer& out, const Event& event, const ColumnWidths& widths) {
+void append_event(fmt::memory_buffer& out, const Event& event, const ColumnWidths& widths,
+                  const std::vector<Pool>& pools) {
   put_number(out, event.number, widths.number);
   put_spaces(out, 2);
   put_time(out, event.time_us, widths.time);
@@ -94,7 +96,7 @@ void append_event(fmt::memory_buffer& out, const Event& event, const ColumnWidth
   put(out, kind);
   put_spaces(out, 1 + kKindWidth - std::min(kKindWidth, static_cast<unsigned>(kind.size())));
   put_address(out, event.address);
-  if (has_size(event)) {
+  if (has_size(event.kind)) {
     out.push_back(' ');
     put_number(out, event.size, kSizeWidth);
   }
@@ -106,6 +108,10 @@ void append_event(fmt::memory_buffer& out, const Event& event, const ColumnWidth
       put_number(out, event.old_size, 1);
     }
     if (event.old_released) put(out, " (released before)");
+  }
+  if (is_pool(event.kind)) {
+    put(out, event.address != 0 ? "  in pool " : "  everything in pool ");
+    put(out, pool_name(pools, pool_of(event)));
   }
   out.push_back('\n');
 }
@@ -134,14 +140,19 @@ void append_stack(fmt::memory_buffer& out, const Event& event, FrameNames& names
   if (cut == wire::kMarkTooDeep) put(out, "        (frames further out not recorded, see --max-depth)\n");
 }
 
-void append_event_json(fmt::memory_buffer& out, const Event& event, std::uint32_t tid, FrameNames* names) {
+void append_event_json(fmt::memory_buffer& out, const Event& event, std::uint32_t tid, FrameNames* names,
+                       const std::vector<Pool>& pools) {
   const auto to = fmt::appender(out);
   fmt::format_to(to, FMT_COMPILE(R"({{"event":{},"time_us":{},"thread":{},"tid":{},"kind":"{}","address":"{:#x}")"),
                  event.number, event.time_us, event.thread.value, tid, kind_name(event.kind), event.address);
-  if (has_size(event)) fmt::format_to(to, FMT_COMPILE(R"(,"size":{})"), event.size);
+  if (has_size(event.kind)) fmt::format_to(to, FMT_COMPILE(R"(,"size":{})"), event.size);
   if (has_old_address(event)) fmt::format_to(to, FMT_COMPILE(R"(,"old_address":"{:#x}")"), event.old_address);
   if (event.kind == EventKind::Mremap) fmt::format_to(to, FMT_COMPILE(R"(,"old_size":{})"), event.old_size);
   if (event.old_released) put(out, R"(,"old_released":true)");
+  if (is_pool(event.kind)) {
+    put(out, R"(,"pool":)");
+    put(out, json_string(pool_name(pools, pool_of(event))));
+  }
   fmt::format_to(to, FMT_COMPILE(R"(,"stack":{})"), event.stack.value);
   if (names != nullptr) {
     const std::uint64_t cut = names->each_frame(event.stack, [](StackId, std::uint64_t) {});

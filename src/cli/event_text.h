@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "cli/frame_names.h"
 #include "tape/event.h"
@@ -24,8 +25,9 @@ struct ColumnWidths {
 // The titles of the columns, as a line that begins with '#'.
 void append_titles(fmt::memory_buffer& out, const ColumnWidths& widths);
 
-// One line: number, time in seconds, thread, kind, address, size, what it replaces.
-void append_event(fmt::memory_buffer& out, const Event& event, const ColumnWidths& widths);
+// One line: number, time in seconds, thread, kind, address, size, what it replaces, which of the pools it is in.
+void append_event(fmt::memory_buffer& out, const Event& event, const ColumnWidths& widths,
+                  const std::vector<Pool>& pools = {});
 
 // A line in the same columns for what the program said about itself: marks, texts, numbers.
 void append_mark(fmt::memory_buffer& out, const Mark& mark, const ColumnWidths& widths);
@@ -35,6 +37,7 @@ void append_mark_json(fmt::memory_buffer& out, const Mark& mark);
 void append_stack(fmt::memory_buffer& out, const Event& event, FrameNames& names);
 
 // One line with everything there is. `tid` is the kernel's number of the event's thread. Without `names` no frames.
-void append_event_json(fmt::memory_buffer& out, const Event& event, std::uint32_t tid, FrameNames* names);
+void append_event_json(fmt::memory_buffer& out, const Event& event, std::uint32_t tid, FrameNames* names,
+                       const std::vector<Pool>& pools = {});
 
 } // namespace heaptape::cli

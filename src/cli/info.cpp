@@ -11,6 +11,7 @@
 #include "cli/quantities.h"
 #include "cli/tape_facts.h"
 #include "report/damage_text.h"
+#include "report/pools.h"
 #include "tape/reader.h"
 
 namespace heaptape::cli {
@@ -40,6 +41,7 @@ public:
     totals();
     losses();
     kinds();
+    pools();
     threads();
     modules();
     blocks();
@@ -116,6 +118,16 @@ private:
       const std::uint64_t count = facts_.summary.per_kind[kind];
       if (count != 0) out_.print("  {:>14}  {}\n", with_separators(count), kind_name(static_cast<EventKind>(kind)));
     }
+  }
+
+  void pools() {
+    if (tape_.pools().empty()) return;
+    out_.print("\nPools\n");
+    for (const Pool& pool : listed(tape_.pools())) {
+      out_.print("  {}{}\n", pool_name(tape_.pools(), pool.number),
+                 pool.kind == PoolKind::Function ? "  (--alloc-fn)" : "");
+    }
+    say_rest(tape_.pools().size());
   }
 
   void threads() {

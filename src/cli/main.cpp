@@ -43,7 +43,7 @@ constexpr std::array kCommands{
 // Commands of the shell that read well by themselves.
 constexpr std::array kAsked{"explain", "history", "owner",  "blocks",   "where",       "events", "event",
                             "stack",   "live",    "stats",  "threads",  "marks",       "symbol", "symbolat",
-                            "text",    "map",     "arenas", "mappings", "checkpoints", "scopes"};
+                            "text",    "map",     "arenas", "mappings", "checkpoints", "scopes", "pools"};
 
 constexpr std::string_view kHelp =
     R"(heaptape records every heap event of a program onto a tape and plays the tape back.
@@ -61,6 +61,7 @@ constexpr std::string_view kHelp =
   heaptape explain [TAPE] ADDR        what is this address: block, freed block (by whom), stack, global, nothing
   heaptape history [TAPE] ADDR        every block that ever covered an address
   heaptape map [TAPE] [ADDR]          the heap as a picture; --png and --svg draw it large
+  heaptape pools [TAPE] [NAME]        the program's own arenas and allocators, by name
   heaptape info [TAPE]                what is on a tape: totals, peak, threads, modules, losses
   heaptape dump [TAPE]                every event with its call stack, as text or JSON
   heaptape sql [TAPE] "SELECT ..."    ask a tape in SQL: events, blocks, stacks, threads, ...

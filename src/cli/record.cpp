@@ -12,6 +12,7 @@
 #include "cli/record_arguments.h"
 #include "cli/recorder_library.h"
 #include "cli/under_tool.h"
+#include "collector/function_options.h"
 #include "collector/launcher.h"
 #include "collector/program_check.h"
 #include "collector/tape_name.h"
@@ -28,6 +29,7 @@ constexpr CommandHelp kHelp{
   heaptape record -o 'runs/%n-%t.tape' --max-tape 4G -- python3 job.py
   heaptape record --follow make
   heaptape record --cpu ./server; heaptape cpu
+  heaptape record --alloc-fn g_malloc --alloc-fn g_malloc_n:1:2=g_malloc --free-fn g_free ./app
 
 Ends with the program's own status, 128+N when signal N killed it, 127 when it was not
 found, 126 when it could not be executed, and 2 when the recording could not begin; then
@@ -35,8 +37,9 @@ the program was not run.
 
 The options can come from the environment, too: HEAPTAPE_OUTPUT, HEAPTAPE_FORCE=1,
 HEAPTAPE_QUIET=1, HEAPTAPE_FOLLOW=1, HEAPTAPE_FREE_STACKS=0, HEAPTAPE_MAX_DEPTH,
-HEAPTAPE_MAX_TAPE, HEAPTAPE_ON_FULL, HEAPTAPE_CPU, HEAPTAPE_HEAP=0. So a program can be recorded
-that is started without heaptape: LD_PRELOAD=/path/to/libheaptape.so PROGRAM.
+HEAPTAPE_MAX_TAPE, HEAPTAPE_ON_FULL, HEAPTAPE_CPU, HEAPTAPE_HEAP=0, HEAPTAPE_ALLOC_FN,
+HEAPTAPE_FREE_FN. So a program can be recorded that is started without heaptape:
+LD_PRELOAD=/path/to/libheaptape.so PROGRAM.
 )"};
 
 struct RecordRequest {
@@ -134,6 +137,22 @@ Result<> take_texts(const OptionTexts& texts, CollectorOptions& options) {
   return take("--on-full", texts.on_full, parse_on_full, options.on_full);
 }
 
+// Those of the command line come on top of the environment's.
+Result<> take_functions(const std::vector<std::string>& allocating, const std::vector<std::string>& freeing,
+                        CollectorOptions& options) {
+  for (const std::string& text : allocating) {
+    const auto parsed = parse_alloc_functions(text);
+    if (!parsed) return Error{ErrorCode::Usage, "--alloc-fn: " + parsed.error().sentence};
+    options.alloc_functions.insert(options.alloc_functions.end(), parsed.value().begin(), parsed.value().end());
+  }
+  for (const std::string& text : freeing) {
+    const auto parsed = parse_free_functions(text);
+    if (!parsed) return Error{ErrorCode::Usage, "--free-fn: " + parsed.error().sentence};
+    options.free_functions.insert(options.free_functions.end(), parsed.value().begin(), parsed.value().end());
+  }
+  return check_function_count(options);
+}
+
 } // namespace
 
 int record(Arguments arguments) {
@@ -145,6 +164,7 @@ int record(Arguments arguments) {
   }
   CollectorOptions& collector = request.options.collector;
   OptionTexts texts;
+  std::vector<std::string> alloc_functions, free_functions;
   bool no_free_stacks = false, no_symbols = false, no_index = false, no_heap = false;
 
   CLI::App app("", "record");
@@ -169,6 +189,17 @@ int record(Arguments arguments) {
   app.add_flag("--no-heap", no_heap, "record no heap events: with --cpu, a CPU profile alone");
   app.add_flag("--no-symbols", no_symbols, "put no names of functions and lines on the tape");
   app.add_flag("--no-index", no_index, "make no index at the end; the first report makes it instead");
+  app.add_option(
+         "--alloc-fn", alloc_functions,
+         "what this function of a library returns counts as a block of a pool: NAME[:SIZE-ARG[:COUNT-ARG]][=POOL], "
+         "arguments counted from 1 (default: 1); may be given again")
+      ->type_name("FUNCTION")
+      ->expected(1)
+      ->take_all();
+  app.add_option("--free-fn", free_functions, "this function frees such blocks: NAME[:PTR-ARG]; may be given again")
+      ->type_name("FUNCTION")
+      ->expected(1)
+      ->take_all();
   app.add_flag("--debugger", request.debugger, "run the program in gdb");
   app.add_flag("--perf", request.perf, "run the program under 'perf record', into heaptape.PROGRAM.perf.data")
       ->excludes("--debugger");
@@ -180,6 +211,8 @@ int record(Arguments arguments) {
     return kTrouble;
   }
   if (const Result<> taken = take_texts(texts, collector); !taken) return fail(taken.error());
+  if (const Result<> taken = take_functions(alloc_functions, free_functions, collector); !taken)
+    return fail(taken.error());
   if (no_free_stacks) collector.free_stacks = false;
   if (no_heap) collector.heap = false;
   if (!collector.heap && collector.cpu_hz == 0) {

@@ -15,6 +15,7 @@
 #include <new>
 #include <utility>
 
+#include "collector/function_options.h"
 #include "collector/tape_name.h"
 
 namespace heaptape {
@@ -237,6 +238,7 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
   }
   result.summary = recording.finish(ending, detail, note);
   result.cpu_samples = recording.cpu_samples();
+  result.remarks = unseen_functions(options_, recording.watched_functions());
   if (result.problem.empty() && recording.failed()) {
     result.problem = "the tape is not complete: " + recording.sink().error()->sentence;
   }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "collector/collector_options.h"
@@ -25,9 +26,10 @@ struct CollectorResult {
   std::uint64_t cpu_samples = 0;
   std::string tape; // its path; empty: there is none
   std::uint64_t tape_bytes = 0;
-  std::string problem; // one sentence when something went wrong, else empty
-  bool told = false;   // the user has seen it already
-  ModuleFiles files{}; // held open, if options.finish is set
+  std::string problem;                // one sentence when something went wrong, else empty
+  bool told = false;                  // the user has seen it already
+  std::vector<std::string> remarks{}; // sentences for the user that are no problem of the recording
+  ModuleFiles files{};                // held open, if options.finish is set
 };
 
 class Collector {

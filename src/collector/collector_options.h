@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "wire/layout.h"
 
@@ -29,6 +30,9 @@ struct CollectorOptions {
   bool index = true;   // and an index
   // Does that: called when the tape is complete, before the summary is printed. May be empty.
   std::function<void(CollectorResult&)> finish{};
+  // Functions of the program's libraries that count as allocations, NAME[:size-arg[:count-arg]][=POOL], and those that free
+  // what they returned, NAME[:ptr-arg]; see parse_functions().
+  std::vector<std::string> alloc_functions{}, free_functions{};
   // For the tape's META; each may be empty. Command and program are used when /proc has nothing to say any more.
   std::string options_text; // the options as given
   std::string command;      // arguments, each terminated by a NUL byte

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "collector/cpu_collector.h"
 #include "collector/mark_collector.h"
 #include "collector/paused_blocks.h"
+#include "collector/pool_collector.h"
 #include "collector/ring_set.h"
 #include "collector/stack_folder.h"
 #include "collector/tick_clock.h"
@@ -61,6 +63,7 @@ public:
   std::uint64_t paused_blocks() const { return paused_.made(); }
   CpuCollector& cpu() { return cpu_; }
   const CpuCollector& cpu() const { return cpu_; }
+  PoolCollector& pools() { return pools_; }
   std::uint64_t reordered() const { return reordered_; }
   // Records that make no sense: unknown kinds, allocations at address 0.
   std::uint64_t damaged() const { return damaged_; }
@@ -91,6 +94,7 @@ private:
   Begun end(const RingItem& item, EventKind begin_kind);
   void finish_realloc(const RingItem& item);
   void finish_mremap(const RingItem& item);
+  void take_in_pool(const RingItem& item);
   void emit(Event& event, std::uint32_t slot, std::uint64_t time);
   void put_in_front(Event release, Event& of);
   void make_room(Event& event, std::uint32_t slot, std::uint64_t time);
@@ -119,6 +123,7 @@ private:
   AnswerDesk* desk_ = nullptr;
   PausedBlocks paused_;
   CpuCollector cpu_;
+  PoolCollector pools_;
   std::uint64_t begun_ = 0;  // how many, over all slots
   RingItem* rest_ = nullptr; // of the batch at hand: what comes after the current item
   RingItem* rest_end_ = nullptr;
@@ -259,6 +264,10 @@ template <class Sink>
   case EventKind::CpuSample:
     if (!cpu_.add(item, clock_.plain_us(item.time()), stacks_.fold(item.stack()))) ++damaged_;
     break;
+  case EventKind::PoolName: pools_.add_name(item, marks_.take_text(item.slot, item.address())); break;
+  case EventKind::PoolBegin: pools_.begin_large(item); break;
+  case EventKind::PoolAlloc:
+  case EventKind::PoolFree: take_in_pool(item); break;
   default: ++damaged_; break;
   }
 }
@@ -334,6 +343,21 @@ void EventBuilder<Sink>::finish_mremap(const RingItem& item) {
   event.old_address = begun.address;
   event.old_size = begun.size;
   emit(event, item.slot, item.time());
+}
+
+// Pools have a model of their own: to that of the heap these events are mere numbers.
+template <class Sink>
+void EventBuilder<Sink>::take_in_pool(const RingItem& item) {
+  Event event = event_of(item, 0);
+  event.number = ++count_;
+  const std::optional<std::uint64_t> allocated_at = pools_.take_in(item, event);
+  if (!allocated_at) {
+    --count_;
+    ++damaged_;
+    return;
+  }
+  model_.apply(event);
+  sink_.add(event, *allocated_at);
 }
 
 // The stack of a realloc comes with its end, which may not be there yet.

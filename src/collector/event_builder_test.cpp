@@ -380,5 +380,31 @@ TEST(AnswerDesk, AQuestionThatGotLostIsNotWaitedForForEver) {
   EXPECT_EQ(program.header.answering, 0u);
 }
 
+TEST(EventBuilder, PoolBlocksAreEventsThatTheHeapDoesNotCount) {
+  FakeProgram program;
+  Pipeline pipeline(program);
+  FakeThread thread(program, 0, 100, 1);
+  thread.put(EventKind::MarkText, 5, 0x73'65'64'6f'6e, 0); // "nodes"
+  thread.put(EventKind::PoolName, 6, 5, wire::pool_size_field(0, 40));
+  thread.malloc(10, 0x1000, 4096);
+  thread.put(EventKind::PoolAlloc, 20, 0x1000, wire::pool_size_field(40, 48));
+  thread.put(EventKind::PoolFree, 30, 0x1000, wire::pool_size_field(40, 0));
+  thread.put(EventKind::PoolAlloc, 40, 0, wire::pool_size_field(40, 48)); // makes no sense
+  thread.put(EventKind::PoolFree, 50, 0, wire::pool_size_field(40, 0));
+  pipeline.round();
+  const auto& events = pipeline.events();
+  ASSERT_EQ(events.size(), 4u);
+  EXPECT_EQ(events[1].kind, EventKind::PoolAlloc);
+  EXPECT_EQ(events[1].size, 48u);
+  EXPECT_EQ(pool_of(events[1]), 1u);
+  EXPECT_EQ(events[3].number, 4u);
+  EXPECT_EQ(events[3].address, 0u);
+  EXPECT_EQ(pipeline.list.allocated[2], 2u);
+  EXPECT_EQ(pipeline.builder.damaged(), 1u);
+  EXPECT_EQ(pipeline.builder.model().totals().live_bytes, 4096u);
+  EXPECT_EQ(pipeline.builder.model().totals().events, 4u);
+  EXPECT_EQ(pipeline.builder.pools().take(), (std::vector<Pool>{{.number = 1, .name = "nodes"}}));
+}
+
 } // namespace
 } // namespace heaptape

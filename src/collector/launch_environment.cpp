@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/decimal_text.h"
+#include "collector/function_options.h"
 #include "wire/cpu_record.h"
 
 namespace heaptape {
@@ -127,6 +128,8 @@ Result<RecordOptions> options_from_environment(const char* const* environment) {
   read("HEAPTAPE_MAX_DEPTH", parse_depth, collector.max_depth);
   read("HEAPTAPE_ON_FULL", parse_on_full, collector.on_full);
   read("HEAPTAPE_MAX_TAPE", parse_size, collector.max_tape_bytes);
+  read("HEAPTAPE_ALLOC_FN", parse_alloc_functions, collector.alloc_functions);
+  read("HEAPTAPE_FREE_FN", parse_free_functions, collector.free_functions);
   if (failure) return *failure;
   if (!collector.heap && collector.cpu_hz == 0)
     return usage("HEAPTAPE_HEAP=0 leaves nothing to record; set HEAPTAPE_CPU too, for example to 100");
@@ -167,6 +170,10 @@ std::vector<std::string> recorder_variables(const RecordOptions& options, const 
     variables.push_back("HEAPTAPE_MAX_DEPTH=" + std::to_string(collector.max_depth));
   }
   if (collector.on_full == wire::OnFull::Drop) variables.push_back("HEAPTAPE_ON_FULL=drop");
+  if (!collector.alloc_functions.empty())
+    variables.push_back("HEAPTAPE_ALLOC_FN=" + functions_text(collector.alloc_functions));
+  if (!collector.free_functions.empty())
+    variables.push_back("HEAPTAPE_FREE_FN=" + functions_text(collector.free_functions));
   if (collector.max_tape_bytes != 0) variables.push_back(size_variable(collector.max_tape_bytes));
   return variables;
 }

@@ -29,20 +29,20 @@ void MarkCollector::add_text(const RingItem& item) {
   chunks.push_back(chunk);
 }
 
-std::string MarkCollector::take_text(const RingItem& item) {
+std::string MarkCollector::take_text(std::uint32_t slot, std::uint64_t length) {
+  std::vector<Chunk>& chunks = texts_[slot];
+  const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(length, kLongest));
+  const std::size_t used = std::min((bytes + kChunk - 1) / kChunk, chunks.size());
   std::string text;
-  std::vector<Chunk>& chunks = texts_[item.slot];
-  const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(item.address(), kLongest));
-  const std::size_t used = std::min((length + kChunk - 1) / kChunk, chunks.size());
   for (std::size_t i = chunks.size() - used; i < chunks.size(); ++i) text.append(chunks[i].data(), kChunk);
-  text.resize(std::min(text.size(), length));
+  text.resize(std::min(text.size(), bytes));
   chunks.resize(chunks.size() - used);
   return text;
 }
 
 void MarkCollector::add(const RingItem& item, Mark known) {
   const std::uint64_t sort = item.size() & 0xffff;
-  const std::string text = take_text(item);
+  const std::string text = take_text(item.slot, item.address());
   if (sort == wire::kQuestionOnly) return;
   parse_mark_text(text, known);
   known.kind = sort < kMarkKinds ? static_cast<MarkKind>(sort) : MarkKind::Mark;
@@ -50,7 +50,7 @@ void MarkCollector::add(const RingItem& item, Mark known) {
 }
 
 void MarkCollector::add_thread_name(const RingItem& item) {
-  thread_names_.push_back({ThreadId(item.thread), take_text(item)});
+  thread_names_.push_back({ThreadId(item.thread), take_text(item.slot, item.address())});
 }
 
 } // namespace heaptape

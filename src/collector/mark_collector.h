@@ -34,6 +34,8 @@ public:
   // is in the middle of another, so the text is what came last.
   void add(const RingItem& item, Mark known);
   void add_thread_name(const RingItem& item);
+  // The text that came last, `length` bytes of it at most; it is then forgotten.
+  std::string take_text(std::uint32_t slot, std::uint64_t length);
   // The slot's thread has ended.
   void forget(std::uint32_t slot) { texts_.erase(slot); }
 
@@ -46,7 +48,6 @@ private:
   using Chunk = std::array<char, kChunk>;
   static constexpr std::size_t kMostChunks = 4 * (kLongest / kChunk + 1); // of one thread, left behind by longjmp
 
-  std::string take_text(const RingItem& item);
 
   std::unordered_map<std::uint32_t, std::vector<Chunk>> texts_; // by slot
   std::vector<Mark> marks_;

@@ -108,6 +108,7 @@ void Recording::keep_house(std::uint64_t now_ns, bool busy) {
   sink_.flush();
   write_marks();
   write_cpu();
+  write_pools();
   if (threads_.count() != threads_written_) write_threads(true);
 }
 
@@ -123,6 +124,11 @@ void Recording::write_cpu() {
   const CpuProfile more = builder_.cpu().take();
   sink_.write_stacks();
   sink_.write([&](TapeWriter& writer) { return writer.add_cpu(more); });
+}
+
+void Recording::write_pools() {
+  const std::vector<Pool> pools = builder_.pools().take();
+  if (!pools.empty()) sink_.write([&](TapeWriter& writer) { return writer.add_pools(pools); });
 }
 
 void Recording::write_modules() {
@@ -245,6 +251,7 @@ void Recording::drain() {
   sink_.flush();
   write_marks();
   write_cpu();
+  write_pools();
 }
 
 Summary Recording::finish(Ending ending, std::int32_t detail, const std::string& note) {

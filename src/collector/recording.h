@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -55,6 +56,8 @@ public:
   // A thread of the program waits for an answer: step() again soon.
   bool is_awaited(std::uint64_t now_ns) { return !failed() && desk_.is_awaited(now_ns); }
   std::uint64_t cpu_samples() const { return builder_.cpu().taken_in(); }
+  // Functions of --alloc-fn and --free-fn whose calls are watched.
+  const std::set<std::string>& watched_functions() { return builder_.pools().watched_functions(); }
 
   // The program has become another one by exec.
   bool program_replaced() const;
@@ -80,6 +83,7 @@ private:
   void write_modules();
   void write_marks();
   void write_cpu();
+  void write_pools();
   void write_threads(bool all);
   void write_samples();
   void take_sample();

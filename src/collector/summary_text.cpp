@@ -89,7 +89,9 @@ std::string summary_text(const CollectorResult& result) {
 
 void print_result(const CollectorResult& result, bool quiet) {
   if (!result.problem.empty() && !result.told) print_line(result.problem);
-  if (!quiet && !result.tape.empty()) print_line(summary_text(result));
+  if (quiet) return;
+  for (const std::string& remark : result.remarks) print_line(remark);
+  if (!result.tape.empty()) print_line(summary_text(result));
 }
 
 } // namespace heaptape

@@ -73,6 +73,7 @@ std::vector<StackCost> temporary_with_sizes(const TapeView& view) {
   std::unordered_map<ThreadId, Made> last;
   EventCursor cursor = view.tape().events();
   while (const Event* event = cursor.next()) {
+    if (is_pool(event->kind)) continue;
     Made& made = last[event->thread];
     const bool replaces = is_reallocation(event->kind) && !event->old_released;
     const std::uint64_t ended = is_release(event->kind) ? event->address : replaces ? event->old_address : 0;

@@ -115,8 +115,8 @@ Seen look(const Event& event, FilterSubject subject) {
   case FilterSubject::Thread: return {event.thread.value};
   case FilterSubject::Kind: return {static_cast<std::uint64_t>(event.kind)};
   case FilterSubject::Address: return {event.address};
-  case FilterSubject::Old: return {event.old_address, event.old_address != 0};
-  case FilterSubject::Size: return {event.size, !is_release(event.kind)};
+  case FilterSubject::Old: return {replaced_by(event), replaced_by(event) != 0};
+  case FilterSubject::Size: return {event.size, has_size(event.kind)};
   default: return {event.stack.value}; // its number, or the names on it
   }
 }

@@ -20,6 +20,7 @@ std::uint64_t bits_of(std::string_view name) {
   if (name == "release") return bits_where([](EventKind k) { return is_release(k) || is_reallocation(k); });
   if (name == "realloc") return bits_where(is_reallocation);
   if (name == "map") return bits_where(is_mapping);
+  if (name == "pool") return bits_where(is_pool);
   return bits_where([&](EventKind kind) {
     constexpr std::string_view kOperator = "operator ";
     std::string_view whole = kind_name(kind);
@@ -49,7 +50,7 @@ Result<KindSet> KindSet::parse(const std::string& names) {
     const std::uint64_t bits = bits_of(name);
     if (bits == 0) {
       return Error{ErrorCode::Usage, "'" + std::string(name) + "' is no kind of event; there are " + all_kind_names() +
-                                         ", and the groups alloc, release, realloc and map"};
+                                         ", and the groups alloc, release, realloc, map and pool"};
     }
     set.bits_ |= bits;
     if (comma == rest.npos) return set;

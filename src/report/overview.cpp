@@ -10,6 +10,7 @@ namespace heaptape {
 namespace {
 
 constexpr std::size_t kLabel = 9; // columns of "  churn  "
+constexpr std::size_t kPoolsShown = 10;
 
 std::uint64_t heap_at(const Answers& answers, std::uint64_t time_us) {
   const TimelineLevel& level = answers.timeline.levels.back();
@@ -144,6 +145,7 @@ Overview make_overview(const TapeView& view, Suppressions& suppressions, FrameFi
   add("allocations", "Allocated", kind(CostKind::Allocations), Measure::Bytes);
   add("temporary", "Temporary (share of blocks), freed at once", kind(CostKind::Temporary), Measure::Blocks);
   add("growth", "Growing steadily", growth_costs(view), Measure::Bytes);
+  if (has_pools(answers.totals)) overview.pools = pool_lines(view.tape().pools(), pools_after(view.tape()).state);
   if (std::string sentence = nameless_sentence(view.names()); !sentence.empty())
     overview.not_seen.push_back(std::move(sentence));
   return overview;
@@ -184,6 +186,13 @@ std::string overview_text(const TapeView& view, const Overview& overview, const 
     out += "\n" + style.bold(part.title) + style.dim(", by function") + "\n";
     out += worst_text(view.names(), part.worst, part.measure, style);
   }
+  if (!overview.pools.empty()) {
+    out += "\n" + style.bold("Pools") + style.dim(", inside the memory above and not part of its sums") + "\n";
+    const std::size_t shown = std::min(overview.pools.size(), kPoolsShown);
+    out += pool_table({overview.pools.begin(), overview.pools.begin() + static_cast<std::ptrdiff_t>(shown)}, style, 2);
+    if (shown < overview.pools.size())
+      out += "  and " + with_separators(overview.pools.size() - shown) + " more: heaptape pools\n";
+  }
   return out;
 }
 
@@ -212,6 +221,7 @@ void write_overview_json(JsonWriter& json, const TapeView& view, const Overview&
     write_worst_json(json.key(part.name), view.names(), part.worst);
   }
   json.end_object();
+  if (!overview.pools.empty()) write_pools_json(json.key("pools"), overview.pools);
 }
 
 } // namespace heaptape

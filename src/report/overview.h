@@ -10,6 +10,7 @@
 #include "report/costs.h"
 #include "report/frame_filter.h"
 #include "report/json_writer.h"
+#include "report/pools.h"
 #include "report/suppressions.h"
 #include "report/tape_view.h"
 #include "report/text_style.h"
@@ -47,6 +48,7 @@ struct Overview {
   std::uint64_t cut_stacks = 0;
   std::vector<std::string> not_seen{}; // sentences on what the tape does not tell
   std::vector<OverviewSection> sections{};
+  std::vector<PoolLine> pools{}; // at the end
 };
 
 // `command` and `ending` are the caller's words. Suppressed leaks are left out of the leaks.

@@ -8,6 +8,7 @@
 #include "base/number_text.h"
 #include "report/damage_text.h"
 #include "report/json_text.h"
+#include "report/pools.h"
 
 namespace heaptape {
 namespace {
@@ -19,7 +20,7 @@ void add(Verdict& verdict, std::uint64_t event, std::string sentence) {
   if (verdict.problems.size() < kListed) verdict.problems.push_back({event, std::move(sentence)});
 }
 
-std::string sentence_for(const ReplayFinding& finding) {
+std::string fault_sentence(const ReplayFinding& finding) {
   switch (finding.fault) {
   case ReplayFault::Overlap:
     return fmt::format("makes a block of {} at {:#x}, where the block of event {} is live",
@@ -30,6 +31,20 @@ std::string sentence_for(const ReplayFinding& finding) {
     return fmt::format("releases {:#x}, which lies inside the block of event {}", finding.address, finding.other);
   }
   return "is impossible";
+}
+
+std::string sentence_for(const TapeReader& tape, const ReplayFinding& finding) {
+  const std::string sentence = fault_sentence(finding);
+  if (finding.pool == 0) return sentence;
+  return fmt::format("{} (pool '{}')", sentence, pool_name(tape.pools(), finding.pool));
+}
+
+std::set<std::uint64_t> pools_of_functions(const TapeReader& tape) {
+  std::set<std::uint64_t> numbers;
+  for (const Pool& pool : tape.pools()) {
+    if (pool.kind == PoolKind::Function) numbers.insert(pool.number);
+  }
+  return numbers;
 }
 
 void compare(Verdict& verdict, const char* what, std::uint64_t on_tape, std::uint64_t replayed) {
@@ -71,7 +86,7 @@ void check_index(Verdict& verdict, const TapeReader& tape) {
 
 Verdict verify_tape(const TapeReader& tape, const VerifyTape& options) {
   Verdict verdict;
-  ReplayCheck replay;
+  ReplayCheck replay(pools_of_functions(tape));
   HeapModel heap;
   std::uint64_t last_us = 0;
   EventCursor cursor = tape.events();
@@ -93,7 +108,7 @@ Verdict verify_tape(const TapeReader& tape, const VerifyTape& options) {
   if (cursor.unknown_stacks() != 0) {
     add(verdict, 0, count_of(cursor.unknown_stacks(), "event") + " with a call stack that is not on the tape");
   }
-  for (const ReplayFinding& finding : replay.findings()) add(verdict, finding.event, sentence_for(finding));
+  for (const ReplayFinding& finding : replay.findings()) add(verdict, finding.event, sentence_for(tape, finding));
   verdict.problem_count += replay.fault_count() - replay.findings().size();
   verdict.finished = tape.summary().has_value();
   // With a part missing the totals cannot agree.

@@ -13,8 +13,8 @@ std::span<const Command* const> commands() {
       &kWhereCommand,       &kEventsCommand,  &kEventCommand,  &kStackCommand,    &kTextCommand,     &kThreadsCommand,
       &kCheckpointsCommand, &kScopesCommand,  &kStatsCommand,  &kSymbolCommand,   &kSymbolAtCommand, &kOwnerCommand,
       &kHistoryCommand,     &kExplainCommand, &kBlocksCommand, &kTopCommand,      &kLiveCommand,     &kLeaksCommand,
-      &kDiffCommand,        &kMapCommand,     &kArenasCommand, &kMappingsCommand, &kSqlCommand,      &kVerifyCommand,
-      &kHelpCommand,
+      &kDiffCommand,        &kMapCommand,     &kArenasCommand, &kMappingsCommand, &kPoolsCommand,    &kSqlCommand,
+      &kVerifyCommand,      &kHelpCommand,
   };
   return kAll;
 }

@@ -121,7 +121,7 @@ std::string event_titles() {
 }
 
 std::string event_line(const Event& event, const Block* ended) {
-  const bool released = event.size == 0 && is_release(event.kind);
+  const bool released = event.size == 0 && !has_size(event.kind);
   const std::string size = !released          ? with_separators(event.size)
                            : ended != nullptr ? "(" + with_separators(ended->size) + ")"
                                               : "";
@@ -131,7 +131,8 @@ std::string event_line(const Event& event, const Block* ended) {
   std::string line =
       fmt::format("{:>11} {:>11} {:<4} {:<8} {:<14} {:>10}", with_separators(event.number), seconds_text(event.time_us),
                   "T" + std::to_string(event.thread.value), kind, hex(event.address), size);
-  if (event.old_address != 0 && event.old_address != event.address) line += " of " + hex(event.old_address);
+  const std::uint64_t replaced = replaced_by(event);
+  if (replaced != 0 && replaced != event.address) line += " of " + hex(replaced);
   return line;
 }
 

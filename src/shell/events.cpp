@@ -5,6 +5,7 @@
 #include "base/number_text.h"
 #include "report/filter.h"
 #include "report/mark_text.h"
+#include "report/pools.h"
 #include "shell/all_commands.h"
 #include "shell/describe.h"
 
@@ -17,8 +18,12 @@ void write_event_json(JsonWriter& json, Session& session, const Event& event, co
   json.begin_object().field("number", event.number).field("time_us", event.time_us);
   json.field("thread", event.thread.value).field("kind", kind_name(event.kind));
   json.field("address", std::string_view(hex(event.address)));
-  if (!is_release(event.kind)) json.field("size", event.size);
-  if (event.old_address != 0) json.field("old_address", std::string_view(hex(event.old_address)));
+  if (has_size(event.kind)) json.field("size", event.size);
+  if (replaced_by(event) != 0) json.field("old_address", std::string_view(hex(replaced_by(event))));
+  if (is_pool(event.kind)) {
+    const std::string pool = pool_name(session.tape().pools(), pool_of(event));
+    json.field("pool", std::string_view(pool));
+  }
   if (ended != nullptr) json.field("ended_size", ended->size).field("ended_event", ended->event);
   json.field("stack_id", event.stack.value);
   if (with_stack) {
@@ -157,8 +162,12 @@ Result<> event(Session& session, Words& words, Printer& out) {
     std::string text = fmt::format("event {} at {} s, {}\n", with_separators(event.number), seconds_text(event.time_us),
                                    thread_text(session, event.thread));
     text += fmt::format("  {} {}", kind_name(event.kind), hex(event.address));
-    if (!is_release(event.kind)) text += ", " + count_of(event.size, "byte");
-    if (event.old_address != 0) text += " of " + hex(event.old_address);
+    if (has_size(event.kind)) text += ", " + count_of(event.size, "byte");
+    if (replaced_by(event) != 0) text += " of " + hex(replaced_by(event));
+    if (is_pool(event.kind)) {
+      if (event.address == 0) text += ", everything";
+      text += fmt::format(" in pool '{}'", pool_name(session.tape().pools(), pool_of(event)));
+    }
     text += "\n" + session.stacks().frames(event.stack, "    ", session.style);
     if (ended.block) {
       text += fmt::format("  it ended the {} at {}, made {} ({})\n", block_words(ended.block->size),

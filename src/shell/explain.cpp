@@ -8,6 +8,7 @@
 #include "analysis/event_search.h"
 #include "base/number_text.h"
 #include "shell/describe.h"
+#include "shell/pool_blocks.h"
 
 namespace heaptape {
 namespace {
@@ -323,6 +324,8 @@ private:
   }
 
   Explanation finish() {
+    answer_.in_pools = pool_blocks_around(session_, address_);
+    for (const PoolBlock& block : answer_.in_pools) answer_.details += pool_block_text(session_, block, address_);
     add_bad_releases();
     if (past_.stopped) answer_.details += "  (stopped: what was there before is not complete)\n";
     return std::move(answer_);

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "analysis/address_history.h"
+#include "analysis/pool_state.h"
 #include "shell/session.h"
 
 namespace heaptape {
@@ -30,10 +32,11 @@ const char* address_kind_name(AddressKind kind); // "live block", ...
 
 struct Explanation {
   AddressKind kind = AddressKind::Nothing;
-  std::string verdict;           // one sentence, without the address
-  std::string details;           // lines, indented, each ended
-  std::optional<Tenant> block{}; // LiveBlock, FreedBlock, PastEnd, BeforeStart
-  std::uint64_t offset = 0;      // of the address from the block's start, or behind its end
+  std::string verdict;               // one sentence, without the address
+  std::string details;               // lines, indented, each ended
+  std::optional<Tenant> block{};     // LiveBlock, FreedBlock, PastEnd, BeforeStart
+  std::uint64_t offset = 0;          // of the address from the block's start, or behind its end
+  std::vector<PoolBlock> in_pools{}; // live blocks of pools around it
 };
 
 Explanation explain_address(Session& session, std::uint64_t address);

@@ -2,6 +2,7 @@
 #include "shell/all_commands.h"
 #include "shell/describe.h"
 #include "shell/explain.h"
+#include "shell/pool_blocks.h"
 
 namespace heaptape {
 namespace {
@@ -26,6 +27,7 @@ Result<> explain(Session& session, Words& words, Printer& out) {
     writer.field("offset", answer.offset).key("block");
     write_life_json(writer, session.stacks(), *answer.block);
   }
+  if (!answer.in_pools.empty()) write_pool_blocks_json(writer.key("pool_blocks"), session, answer.in_pools);
   out.print(writer.end_object().text() + "\n");
   return Unit{};
 }

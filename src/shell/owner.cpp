@@ -6,6 +6,7 @@
 #include "base/number_text.h"
 #include "shell/all_commands.h"
 #include "shell/describe.h"
+#include "shell/pool_blocks.h"
 
 namespace heaptape {
 namespace {
@@ -49,6 +50,7 @@ Result<> owner(Session& session, Words& words, Printer& out) {
   HeapCursor& heap = session.heap();
   const std::optional<Block> holder = heap.find_around(address.value());
   const Neighbours near = neighbours_of(heap, address.value(), holder);
+  const std::vector<PoolBlock> in_pools = pool_blocks_around(session, address.value());
   if (json) {
     JsonWriter writer;
     writer.begin_object().field("address", std::string_view(hex(address.value()))).field("event", session.event());
@@ -61,6 +63,7 @@ Result<> owner(Session& session, Words& words, Printer& out) {
         writer.null();
     }
     if (holder) writer.field("offset", address.value() - holder->address);
+    if (!in_pools.empty()) write_pool_blocks_json(writer.key("pool_blocks"), session, in_pools);
     out.print(writer.end_object().text() + "\n");
     return Unit{};
   }
@@ -77,6 +80,7 @@ Result<> owner(Session& session, Words& words, Printer& out) {
     text += fmt::format("no live block holds {} here; 'history {}' says what was there, 'explain {}' what it may be\n",
                         hex(address.value()), hex(address.value()), hex(address.value()));
   }
+  for (const PoolBlock& block : in_pools) text += pool_block_text(session, block, address.value());
   const std::uint64_t begin = holder ? holder->address : address.value();
   const std::uint64_t end = holder ? holder->address + holder->size : address.value();
   text +=

@@ -9,7 +9,19 @@
 namespace heaptape {
 namespace {
 
-enum Field : std::size_t { kNumber, kTimeUs, kTime, kThread, kKind, kAddress, kSize, kOldAddress, kStack, kFunction };
+enum Field : std::size_t {
+  kNumber,
+  kTimeUs,
+  kTime,
+  kThread,
+  kKind,
+  kAddress,
+  kSize,
+  kOldAddress,
+  kStack,
+  kFunction,
+  kPool
+};
 
 using enum ColumnType;
 constexpr std::array kColumns{
@@ -23,6 +35,7 @@ constexpr std::array kColumns{
     Column{"old_address", Integer, Narrow::Rows, "what a realloc or mremap replaced; else NULL", true},
     Column{"stack", Integer, Narrow::Rows, "stacks.id; 0: none"},
     Column{"fn", Text, Narrow::Nothing, "the function charged: the innermost that is no plumbing", true},
+    Column{"pool", Integer, Narrow::Rows, "pools.number of a pool's event; else NULL", true},
 };
 
 class EventRows final : public RowCursor {
@@ -68,9 +81,10 @@ public:
     case kThread: return out.integer(now_->thread.value);
     case kKind: return out.lasting_text(kind_name(now_->kind));
     case kAddress: return out.number(now_->address);
-    case kSize: return is_release(now_->kind) ? out.null() : out.number(now_->size);
-    case kOldAddress: return now_->old_address == 0 ? out.null() : out.number(now_->old_address);
+    case kSize: return has_size(now_->kind) ? out.number(now_->size) : out.null();
+    case kOldAddress: return number_or_null(replaced_by(*now_), out);
     case kStack: return out.integer(now_->stack.value);
+    case kPool: return number_or_null(pool_of(*now_), out);
     default: {
       const std::string_view function = functions_(now_->stack);
       return function.empty() ? out.null() : out.lasting_text(function);
@@ -79,6 +93,8 @@ public:
   }
 
 private:
+  static void number_or_null(std::uint64_t number, ColumnOut& out) { number == 0 ? out.null() : out.number(number); }
+
   static std::uint64_t kinds_called(std::string_view name) {
     std::uint64_t bits = 0;
     for (unsigned kind = 1; kind < static_cast<unsigned>(EventKind::TapeKinds); ++kind) {
@@ -117,8 +133,9 @@ private:
     return (kinds_ >> static_cast<unsigned>(event.kind) & 1) != 0 &&
            ranges[kThread].contains(std::uint64_t{event.thread.value}) && ranges[kAddress].contains(event.address) &&
            ranges[kStack].contains(std::uint64_t{event.stack.value}) &&
-           fits(ranges[kSize], event.size, !is_release(event.kind)) &&
-           fits(ranges[kOldAddress], event.old_address, event.old_address != 0);
+           fits(ranges[kSize], event.size, has_size(event.kind)) &&
+           fits(ranges[kOldAddress], replaced_by(event), replaced_by(event) != 0) &&
+           fits(ranges[kPool], pool_of(event), pool_of(event) != 0);
   }
 
   const TapeReader& tape_;

@@ -184,6 +184,12 @@ constexpr std::array kMarkColumns{
     Column{"detail", Text, Narrow::Nothing, "values of a check point"},
 };
 
+constexpr std::array kPoolColumns{
+    Column{"number", Integer, Narrow::Nothing, "as events.pool names it"},
+    Column{"name", Text, Narrow::Nothing, "as the program calls it"},
+    Column{"function", Integer, Narrow::Nothing, "1: what a function of --alloc-fn returned"},
+};
+
 constexpr std::array kSampleColumns{
     Column{"time", Real, Narrow::Nothing, "seconds since the start"},
     Column{"rss", Integer, Narrow::Nothing, "resident bytes, as the kernel counts them"},
@@ -299,6 +305,22 @@ std::unique_ptr<Table> make_mark_table(const TapeView& view) {
                      }});
 }
 
+std::unique_ptr<Table> make_pool_table(const TapeView& view) {
+  return std::make_unique<ListTable>(
+      ListTableParts{.name = "pools",
+                     .meaning = "the names of the program's own pools",
+                     .columns = kPoolColumns,
+                     .count = view.tape().pools().size(),
+                     .value = [&view](std::size_t row, std::size_t column, ColumnOut& out) {
+                       const Pool& pool = view.tape().pools()[row];
+                       switch (column) {
+                       case 0: return out.integer(pool.number);
+                       case 1: return out.lasting_text(pool.name);
+                       default: return out.integer(pool.kind == PoolKind::Function ? 1 : 0);
+                       }
+                     }});
+}
+
 std::unique_ptr<Table> make_sample_table(const TapeView& view) {
   return std::make_unique<ListTable>(
       ListTableParts{.name = "samples",
@@ -328,6 +350,7 @@ std::vector<std::unique_ptr<Table>> make_tables(const TapeView& view, const Shou
   tables.push_back(make_thread_table(view));
   tables.push_back(make_module_table(view));
   tables.push_back(make_mark_table(view));
+  tables.push_back(make_pool_table(view));
   tables.push_back(make_sample_table(view));
   return tables;
 }

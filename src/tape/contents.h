@@ -89,6 +89,18 @@ struct Mark {
   friend bool operator==(const Mark&, const Mark&) = default;
 };
 
+// A set of blocks that lie inside other memory, as the program names it. Events name it by its number, from 1 on.
+enum class PoolKind : std::uint8_t {
+  Given = 0,    // heaptape_alloc()
+  Function = 1, // what a function of --alloc-fn returns
+};
+struct Pool {
+  std::uint32_t number = 0;
+  PoolKind kind = PoolKind::Given; // readers may meet others, of later versions
+  std::string name{};
+  friend bool operator==(const Pool&, const Pool&) = default;
+};
+
 // The program as the kernel saw it at one moment.
 struct Sample {
   std::uint64_t time_us = 0;

@@ -169,6 +169,32 @@ bool parse_marks(std::span<const std::byte> payload, std::vector<Mark>& marks) {
   return reader.ok();
 }
 
+void put_pools(std::span<const Pool> pools, std::vector<std::byte>& out) {
+  std::vector<std::byte> scratch;
+  ByteWriter(out).varint(pools.size());
+  for (const Pool& pool : pools) {
+    put_sized(out, scratch, [&](ByteWriter& entry) {
+      entry.varint(pool.number);
+      entry.varint(static_cast<std::uint64_t>(pool.kind));
+      entry.text(pool.name);
+    });
+  }
+}
+
+bool parse_pools(std::span<const std::byte> payload, std::map<std::uint32_t, Pool>& pools) {
+  ByteReader reader(payload);
+  for (std::uint64_t left = reader.varint(); left != 0 && reader.ok(); --left) {
+    ByteReader entry(reader.bytes(reader.varint()));
+    Pool pool;
+    pool.number = static_cast<std::uint32_t>(entry.varint());
+    pool.kind = static_cast<PoolKind>(entry.varint());
+    pool.name = entry.text();
+    if (!entry.ok()) return false;
+    if (reader.ok()) pools.insert_or_assign(pool.number, std::move(pool));
+  }
+  return reader.ok();
+}
+
 void put_stacks(StackId first, std::span<const StackNode> nodes, std::vector<std::byte>& out) {
   ByteWriter writer(out);
   writer.varint(first.value);

@@ -19,6 +19,7 @@ void put_threads(std::span<const Thread> threads, std::vector<std::byte>& out);
 void put_stacks(StackId first, std::span<const StackNode> nodes, std::vector<std::byte>& out);
 void put_samples(std::span<const Sample> samples, std::vector<std::byte>& out);
 void put_marks(std::span<const Mark> marks, std::vector<std::byte>& out);
+void put_pools(std::span<const Pool> pools, std::vector<std::byte>& out);
 void put_summary(const Summary& summary, std::vector<std::byte>& out);
 
 // Each adds to what earlier blocks gave.
@@ -30,6 +31,8 @@ bool parse_threads(std::span<const std::byte> payload, std::map<ThreadId, Thread
 bool parse_stacks(std::span<const std::byte> payload, std::vector<StackNode>& nodes);
 bool parse_samples(std::span<const std::byte> payload, std::vector<Sample>& samples);
 bool parse_marks(std::span<const std::byte> payload, std::vector<Mark>& marks);
+// A later entry with the same number replaces the earlier one.
+bool parse_pools(std::span<const std::byte> payload, std::map<std::uint32_t, Pool>& pools);
 bool parse_summary(std::span<const std::byte> payload, std::optional<Summary>& summary);
 
 } // namespace heaptape

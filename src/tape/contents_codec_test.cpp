@@ -93,6 +93,21 @@ TEST(ContentsCodec, AThreadOfATapeWithoutStacksHasNone) {
   EXPECT_EQ(back[ThreadId(7)], (Thread{ThreadId(7), 1, "name", 2, 3, 0}));
 }
 
+TEST(ContentsCodec, ALaterNameOfAPoolReplacesTheEarlierOne) {
+  const std::vector<Pool> pools{{.number = 1}, {.number = 7, .kind = PoolKind::Function, .name = "g_malloc"}},
+      later{{.number = 1, .name = "arena \xff"}};
+  Bytes first, second;
+  put_pools(pools, first);
+  put_pools(later, second);
+  std::map<std::uint32_t, Pool> back;
+  ASSERT_TRUE(parse_pools(first, back));
+  ASSERT_TRUE(parse_pools(second, back));
+  ASSERT_EQ(back.size(), 2u);
+  EXPECT_EQ(back[1], later[0]);
+  EXPECT_EQ(back[7], pools[1]);
+  EXPECT_FALSE(parse_pools(std::span(first).first(first.size() - 1), back));
+}
+
 TEST(ContentsCodec, KeepsStacksThatComeInParts) {
   const std::vector<StackNode> nodes{
       {StackId(0), kMost}, {StackId(1), 0}, {StackId(1), 0x7fff'1234'5678}, {StackId(3), 1}};

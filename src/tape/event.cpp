@@ -26,6 +26,8 @@ const char* kind_name(EventKind kind) {
   case EventKind::Munmap: return "munmap";
   case EventKind::Mremap: return "mremap";
   case EventKind::ReallocRelease: return "realloc release";
+  case EventKind::PoolAlloc: return "pool alloc";
+  case EventKind::PoolFree: return "pool free";
   default: return "?";
   }
 }

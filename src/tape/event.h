@@ -12,7 +12,7 @@ struct Event {
   std::uint64_t number = 0;      // counted from 1 over the whole tape, in global order
   std::uint64_t time_us = 0;     // since the start of the recording; never decreases along the tape
   std::uint64_t address = 0;     // the block made or released, or the mapping
-  std::uint64_t old_address = 0; // Realloc, ReallocArray, Mremap: what it replaces
+  std::uint64_t old_address = 0; // Realloc, ReallocArray, Mremap: what it replaces; PoolAlloc, PoolFree: the pool's number
   std::uint64_t size = 0;        // as asked for; 0 for releases (the block's size is known from its allocation)
   std::uint64_t old_size = 0;    // Mremap only
   StackId stack;                 // of the call that made the event
@@ -22,6 +22,10 @@ struct Event {
 
   friend bool operator==(const Event&, const Event&) = default;
 };
+
+// Of a pool's event the number of the pool; of every other what it replaces, 0: nothing.
+constexpr std::uint64_t pool_of(const Event& event) { return is_pool(event.kind) ? event.old_address : 0; }
+constexpr std::uint64_t replaced_by(const Event& event) { return is_pool(event.kind) ? 0 : event.old_address; }
 
 // "malloc", "operator new[]", ...; "?" for a number that is no kind.
 const char* kind_name(EventKind kind);

@@ -3,6 +3,7 @@
 
 #include "tape/event_decoder.h"
 #include "tape/event_encoder.h"
+#include "tape/event_model.h"
 #include "tape/random_events.h"
 
 namespace heaptape {
@@ -167,6 +168,50 @@ TEST(EventCodec, SurvivesAnyByteBeingWrongWhenNoChecksumWouldTell) {
       }
     }
   }
+}
+
+KnownEvent pool_event(std::uint64_t number, EventKind kind, std::uint64_t pool, std::uint64_t address,
+                      std::uint64_t size = 0, std::uint64_t allocated_at = 0) {
+  KnownEvent known = event(number, kind, address, size, allocated_at);
+  known.event.old_address = pool;
+  return known;
+}
+
+TEST(EventCodec, GivesBackPoolsOfAllNumbersAndResets) {
+  const std::uint64_t most = codec::kMostSitePool, all = ~std::uint64_t{0};
+  expect_round_trip(
+      {pool_event(1, EventKind::PoolAlloc, 1, 0x1000, 16), pool_event(2, EventKind::PoolAlloc, most, 0x1000, all),
+       pool_event(3, EventKind::PoolAlloc, most + 1, 0x1000, 16), pool_event(4, EventKind::PoolAlloc, all, all, 0),
+       pool_event(5, EventKind::PoolFree, 1, 0x1000, 0, 1), pool_event(6, EventKind::PoolFree, most, 0),
+       pool_event(7, EventKind::PoolFree, 0, 0x1000), pool_event(8, EventKind::PoolFree, 1, 0x1000, 7, 1),
+       pool_event(9, EventKind::PoolFree, all, 0), pool_event(10, EventKind::PoolAlloc, 1, 0x1000, 16)});
+}
+
+TEST(EventCodec, OneSiteInTwoPoolsIsTwoSites) {
+  std::vector<KnownEvent> events;
+  for (std::uint64_t i = 0; i < 100; ++i)
+    events.push_back(pool_event(i + 1, EventKind::PoolAlloc, 1 + i % 2, 0x1000 + 64 * i, i % 2 == 0 ? 48 : 24));
+  expect_round_trip(events);
+}
+
+TEST(EventCodec, TakesLittleRoomForAnArenaAndAWrapperOfMalloc) {
+  std::vector<KnownEvent> events;
+  std::uint64_t number = 0, top = 0x7000'0000;
+  const auto add = [&](KnownEvent known) { events.push_back(known); };
+  for (std::uint64_t round = 0; round < 5000; ++round) {
+    const std::uint64_t size = 8 + round * 7 % 90, block = 0x5000'0000 + round % 16 * 128;
+    add(pool_event(++number, EventKind::PoolAlloc, 1, top, size));
+    top += (size + 7) & ~std::uint64_t{7};
+    if (round % 1000 == 999) add(pool_event(++number, EventKind::PoolFree, 1, 0));
+    const std::uint64_t made = number + 1;
+    add(event(made, EventKind::Malloc, block, 100));
+    add(pool_event(made + 1, EventKind::PoolAlloc, 2, block, 100));
+    add(pool_event(made + 2, EventKind::PoolFree, 2, block, 0, made + 1));
+    add(event(made + 3, EventKind::Free, block, 0, made));
+    number = made + 3;
+  }
+  expect_round_trip(events);
+  EXPECT_LT(encode(events).size(), 2 * events.size()); // bytes per event
 }
 
 } // namespace

@@ -128,7 +128,9 @@ struct EventDecoder::State {
     const std::uint8_t kind = in[NewSites].u8();
     if (kShapes[kind] == Shape::Other) return 0;
     model.last_new_stack += static_cast<std::uint32_t>(unzigzag(in[NewSites].varint()));
-    const std::uint64_t key = site_key(model.last_new_stack, static_cast<EventKind>(kind));
+    const std::uint64_t pool = kShapes[kind] >= Shape::PoolAllocation ? in[NewSites].varint() : 0;
+    if (pool > kMostSitePool) fail();
+    const std::uint64_t key = site_key(model.last_new_stack, static_cast<EventKind>(kind), pool & kMostSitePool);
     const std::uint16_t number = model.add_site(key);
     hashes[number] = hash_of_site(key);
     return number;
@@ -279,6 +281,22 @@ struct EventDecoder::State {
     model.make(now, number, event.address, size_class);
   }
 
+  [[gnu::noinline]] void pool_event(Event& event, std::uint32_t now, std::uint16_t number, unsigned code) {
+    Site& at = model.sites[number];
+    event.old_address = pool_of_site(at.key);
+    const std::uint32_t slot = EventModel::pool_slot(event.old_address);
+    const OfThread of{event.thread, model.lists_of(slot), &model.context_of(slot)};
+    if (event.kind == EventKind::PoolAlloc) {
+      const std::uint16_t size_class = size_class_of(event.size);
+      event.address = place(static_cast<Place>(code), event.size, size_class, of, true);
+      model.make(now, number, event.address, size_class);
+    } else {
+      const auto from = static_cast<Origin>(code);
+      event.address = from == Origin::None ? 0 : origin(now, from, at, of, true);
+      model.make_nothing(now);
+    }
+  }
+
   [[gnu::noinline]] void other(Event& event, std::uint32_t now) {
     const std::uint8_t kind = in[Others].u8();
     event.kind = static_cast<EventKind>(kind & 0x7fu);
@@ -316,8 +334,10 @@ struct EventDecoder::State {
     }
     const std::uint64_t bytes = size(at, static_cast<SizeCode>(op >> kSizeShift & 3u));
     event.size = bytes;
-    if (shape == Shape::Reallocation) [[unlikely]]
+    if (shape != Shape::Allocation) [[unlikely]] {
+      if (shape != Shape::Reallocation) return pool_event(event, now, number, op & 7u);
       return reallocation(event, now, number, static_cast<Place>(op & 7u), of);
+    }
     const std::uint16_t size_class = size_class_of(bytes);
     const std::uint64_t address = place(static_cast<Place>(op & 7u), bytes, size_class, of, kind != EventKind::Calloc);
     event.address = address;

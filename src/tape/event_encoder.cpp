@@ -22,7 +22,7 @@ enum class Octet : unsigned char {};
 
 // The most that one event adds to each column.
 constexpr std::array<std::size_t, kEventColumns> kMostBytes = {
-    1, 1 + 2 * kMaxVarintBytes, 5, 2, 6, kMaxVarintBytes, 2, 3, kMaxVarintBytes, 3, kMaxVarintBytes, 51};
+    1, 1 + 2 * kMaxVarintBytes, 5, 2, 10, kMaxVarintBytes, 2, 3, kMaxVarintBytes, 3, kMaxVarintBytes, 51};
 constexpr std::size_t sum_of_most() {
   std::size_t sum = 0;
   for (const std::size_t bytes : kMostBytes) sum += bytes;
@@ -142,6 +142,7 @@ struct EventEncoder::State {
     byte(NewSites, key >> 32);
     varint(NewSites, zigzag(static_cast<std::int32_t>(stack - model.last_new_stack)));
     model.last_new_stack = stack;
+    if (is_pool(static_cast<EventKind>(key >> 32))) varint(NewSites, pool_of_site(key));
     const std::uint16_t site = model.add_site(key);
     // The last number means another site every time, so it cannot be looked up.
     if (site != kLastSite) site_index[slot] = site;
@@ -273,6 +274,24 @@ struct EventEncoder::State {
     byte(Ops, op);
   }
 
+  [[gnu::noinline]] void put_pool(std::uint32_t index, const Event& event, std::uint64_t allocated_at) {
+    unsigned op = put_thread(event.thread.value);
+    const std::uint16_t site = put_site(site_key(event.stack.value, event.kind, event.old_address), op);
+    op |= put_size(model.sites[site], event.size); // of a release always the same: 0
+    model.set_pool(event.old_address);
+    if (event.kind == EventKind::PoolAlloc) {
+      const std::uint16_t size_class = size_class_of(event.size);
+      op |= put_place(event.address, event.size, size_class, true);
+      model.make(index, site, event.address, size_class);
+    } else {
+      op |= bits(event.address == 0 ? Origin::None
+                                    : put_origin(index, model.sites[site], event.address, allocated_at, true));
+      model.make_nothing(index);
+    }
+    model.set_thread(model.thread);
+    byte(Ops, op);
+  }
+
   [[gnu::noinline]] void put_other(std::uint32_t index, const Event& event) {
     HT_CHECK(event.kind < EventKind::TapeKinds);
     byte(Ops, bits(SiteCode::New) << kSiteShift);
@@ -312,6 +331,9 @@ void EventEncoder::add(const Event& event, std::uint64_t allocated_at) {
     s.put_allocation(index, event);
   } else if (shape == Shape::Reallocation && old == 0) {
     s.put_reallocation(index, event, allocated_at);
+  } else if (shape >= Shape::PoolAllocation && old == 0 && event.old_address <= kMostSitePool &&
+             (shape == Shape::PoolAllocation || event.size == 0)) {
+    s.put_pool(index, event, allocated_at);
   } else {
     s.put_other(index, event);
   }

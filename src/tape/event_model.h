@@ -59,7 +59,8 @@ enum class Origin : std::uint8_t {
   None = 4,    // realloc(NULL)
 };
 
-enum class Shape : std::uint8_t { Other, Allocation, Release, Reallocation };
+// The last two are the same as the first two inside a pool of the program's own.
+enum class Shape : std::uint8_t { Other, Allocation, Release, Reallocation, PoolAllocation, PoolRelease };
 
 constexpr std::array<Shape, 256> make_shapes() {
   std::array<Shape, 256> shapes{};
@@ -68,6 +69,8 @@ constexpr std::array<Shape, 256> make_shapes() {
     if (is_allocation(kind)) shapes[i] = Shape::Allocation;
     if (is_release(kind)) shapes[i] = Shape::Release;
     if (is_reallocation(kind)) shapes[i] = Shape::Reallocation;
+    if (kind == EventKind::PoolAlloc) shapes[i] = Shape::PoolAllocation;
+    if (kind == EventKind::PoolFree) shapes[i] = Shape::PoolRelease;
   }
   return shapes;
 }
@@ -100,9 +103,13 @@ inline constexpr std::uint32_t kListSlots = 2048;
 inline constexpr std::uint32_t kSizeClasses = 131;
 inline constexpr std::uint32_t kStrays = 4096;
 
-constexpr std::uint64_t site_key(std::uint32_t stack, EventKind kind) {
-  return stack | static_cast<std::uint64_t>(kind) << 32;
+// A site of a pool belongs to that pool alone. Events of pools with larger numbers have no site.
+inline constexpr std::uint64_t kMostSitePool = (std::uint64_t{1} << 24) - 1;
+
+constexpr std::uint64_t site_key(std::uint32_t stack, EventKind kind, std::uint64_t pool = 0) {
+  return stack | static_cast<std::uint64_t>(kind) << 32 | pool << 40;
 }
+constexpr std::uint64_t pool_of_site(std::uint64_t key) { return key >> 40; }
 
 // 21 bits.
 constexpr std::uint32_t hash_of_site(std::uint64_t key) { return static_cast<std::uint32_t>((key * kMix) >> 43); }
@@ -180,6 +187,15 @@ struct EventModel {
   }
   ThreadContext& context_of(std::uint32_t id) { return contexts[id % kThreadSlots]; }
   FreedList* lists_of(std::uint32_t id) { return &all_lists[id % kThreadSlots * kListStep % kListSlots]; }
+
+  // A pool has lists and fresh memory as a thread has: those of the threads that are counted from the other end.
+  static constexpr std::uint32_t pool_slot(std::uint64_t pool) {
+    return kThreadSlots - 1 - static_cast<std::uint32_t>(pool % kThreadSlots);
+  }
+  void set_pool(std::uint64_t pool) {
+    context = &context_of(pool_slot(pool));
+    lists = lists_of(pool_slot(pool));
+  }
 
   // The site to expect next; the caller stores into it the one that came.
   std::uint16_t& after_three_sites() { return after_three[codec::after_three_sites(context->history)]; }

@@ -20,6 +20,7 @@ std::string block_type_name(std::uint8_t type) {
   case BlockType::IndexPart: return "INDEX PART";
   case BlockType::Maps: return "MAPS";
   case BlockType::Cpu: return "CPU";
+  case BlockType::Pools: return "POOLS";
   }
   return "type " + std::to_string(type);
 }

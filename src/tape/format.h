@@ -50,8 +50,9 @@ enum class BlockType : std::uint8_t {
   IndexPart = 12, // reached through an INDEX
   Maps = 13,
   Cpu = 14,
+  Pools = 15,
 };
-inline constexpr std::uint8_t kBlockTypes = 15;
+inline constexpr std::uint8_t kBlockTypes = 16;
 
 // "EVENTS", ...; "type 77" for a number without a name.
 std::string block_type_name(std::uint8_t type);

@@ -100,6 +100,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::map<ThreadId, Thread> threads;
   std::vector<Sample> samples;
   std::vector<Mark> marks;
+  std::map<std::uint32_t, Pool> pools;
   std::optional<Summary> summary;
   Symbols symbols;
   switch (static_cast<format::BlockType>(data[0])) {
@@ -108,6 +109,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   case format::BlockType::Threads: (void)parse_threads(input, threads); break;
   case format::BlockType::Samples: (void)parse_samples(input, samples); break;
   case format::BlockType::Marks: (void)parse_marks(input, marks); break;
+  case format::BlockType::Pools: (void)parse_pools(input, pools); break;
   case format::BlockType::Summary: HT_CHECK(parse_summary(input, summary) == summary.has_value()); break;
   case format::BlockType::Symbols: check_symbols(input, symbols); break;
   case format::BlockType::Stacks: check_stacks(input); break;

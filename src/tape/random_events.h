@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <random>
@@ -33,6 +34,7 @@ public:
     event.stack = StackId(static_cast<std::uint32_t>(chance(2) ? random_() : random_() % stacks_));
     switch (random_() % 20) {
     case 0: map(event); break;
+    case 4: pool(made); break;
     case 1: odd(event); break;
     case 2:
     case 3: reallocate(made); break;
@@ -55,6 +57,11 @@ private:
   struct Block {
     std::uint64_t address;
     std::uint64_t made_by;
+  };
+
+  struct PoolBlocks {
+    std::uint64_t top = 0;
+    std::vector<Block> live;
   };
 
   bool chance(unsigned percent) { return random_() % 100 < percent; }
@@ -136,6 +143,31 @@ private:
     event.old_size = random_();
   }
 
+  // Bump allocation, releases in any order, and a reset now and then.
+  void pool(KnownEvent& made) {
+    Event& event = made.event;
+    const std::size_t which = random_() % 3;
+    PoolBlocks& blocks = pools_[which];
+    event.old_address = chance(2) ? random_() : which + 1;
+    if (blocks.live.empty() || chance(55)) {
+      event.kind = EventKind::PoolAlloc;
+      event.size = any_size();
+      event.address = chance(90) ? 0x7000'0000'0000 + (which << 32) + blocks.top : random_() >> 16;
+      blocks.top += (event.size % 5000 + 7) & ~std::uint64_t{7};
+      blocks.live.push_back({event.address, event.number});
+      return;
+    }
+    event.kind = EventKind::PoolFree;
+    if (chance(5)) { // everything at once
+      blocks = {};
+      return;
+    }
+    const std::size_t at = chance(70) ? blocks.live.size() - 1 : random_() % blocks.live.size();
+    event.address = blocks.live[at].address;
+    made.allocated_at = chance(95) ? blocks.live[at].made_by : 0;
+    blocks.live.erase(blocks.live.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+
   void odd(Event& event) {
     event.kind = static_cast<EventKind>(1 + random_() % (static_cast<unsigned>(EventKind::TapeKinds) - 1));
     event.address = random_();
@@ -153,6 +185,7 @@ private:
   std::uint32_t thread_ = 1;
   std::uint64_t top_ = 0x5555'5555'4000;
   std::vector<Block> live_;
+  std::array<PoolBlocks, 3> pools_;
   std::vector<std::uint64_t> free_;
 };
 

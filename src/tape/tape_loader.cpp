@@ -98,6 +98,7 @@ public:
       if (sample.stack.value >= tape_.stacks.size()) sample.stack = StackId();
     }
     for (auto& [id, thread] : threads_) tape_.threads.push_back(std::move(thread));
+    for (auto& [number, pool] : pools_) tape_.pools.push_back(std::move(pool));
     for (auto& [type, size] : sizes_) {
       size.name = format::block_type_name(type);
       tape_.block_sizes.push_back(size);
@@ -119,6 +120,7 @@ private:
     case BlockType::Events:
     case BlockType::Samples:
     case BlockType::Marks:
+    case BlockType::Pools:
     case BlockType::Maps:
     case BlockType::Cpu:
     case BlockType::Symbols:
@@ -157,6 +159,7 @@ private:
     case BlockType::Threads: return parse_threads(raw, threads_);
     case BlockType::Samples: return parse_samples(raw, tape_.samples);
     case BlockType::Marks: return parse_marks(raw, tape_.marks);
+    case BlockType::Pools: return parse_pools(raw, pools_);
     case BlockType::Maps: return parse_maps(raw, tape_.maps);
     case BlockType::Cpu: return parse_cpu(raw, tape_.cpu);
     case BlockType::Symbols: return parse_symbols(raw, tape_.symbols);
@@ -173,6 +176,7 @@ private:
   std::vector<std::byte> raw_;
   std::vector<std::uint64_t> fingerprints_; // offset and checksum of each EVENTS block
   std::map<ThreadId, Thread> threads_;
+  std::map<std::uint32_t, Pool> pools_;
   std::map<std::uint8_t, BlockTypeSize> sizes_;
 };
 

@@ -23,6 +23,7 @@ struct LoadedTape {
   std::vector<StackNode> stacks = std::vector<StackNode>(1);
   std::vector<Sample> samples{};
   std::vector<Mark> marks{};
+  std::vector<Pool> pools{};
   Maps maps{};
   CpuProfile cpu{};
   std::optional<Summary> summary{};

@@ -137,6 +137,18 @@ Result<> TapeWriter::add_marks(std::span<const Mark> marks) {
   return Unit{};
 }
 
+Result<> TapeWriter::add_pools(std::span<const Pool> pools) {
+  while (!pools.empty()) {
+    std::size_t count = 0;
+    for (std::size_t bytes = 0; count < pools.size() && bytes < kEnoughBytes; ++count)
+      bytes += pools[count].name.size() + 64;
+    put_pools(pools.first(count), raw_);
+    if (auto written = write_block(BlockType::Pools); !written) return written;
+    pools = pools.subspan(count);
+  }
+  return Unit{};
+}
+
 Result<> TapeWriter::add_maps(std::uint64_t number, const MapsChange& change, const MapNames& names) {
   put_maps(number, std::span(&change, 1), names, raw_);
   return write_block(BlockType::Maps);

@@ -39,8 +39,13 @@ enum class EventKind : std::uint8_t {
   // that realloc returned: the old block ends here, and the Realloc that follows carries old_released.
   ReallocRelease = 22,
 
+  // Blocks of the program's own pools (arenas, custom allocators), which lie inside other memory and never count as heap.
+  // old_address is the number of the pool.
+  PoolAlloc = 23,
+  PoolFree = 24, // address 0: everything in the pool at once
+
   // Upper bound of what may stand on a tape.
-  TapeKinds = 23,
+  TapeKinds = 25,
 
   // Only in rings, never on a tape.
   ThreadStart = 40,  // size field: the thread's kernel id; address: its stack's top
@@ -54,6 +59,10 @@ enum class EventKind : std::uint8_t {
   Mark =
       46, // size field: MarkKind in bits 0..15; in bits 16..47 the number of a question, or 0 (see ThreadSlot::answered)
   CpuSample = 47, // of the CPU profile: see wire/cpu_record.h
+  // Pools. In the rings PoolAlloc and PoolFree carry the pool in bits 32..47 of the size field and the low half of the size
+  // below it; a PoolFree of pool 0 is one by a function that does not say which pool it means.
+  PoolName = 48,  // the text before it, as of a mark, names a pool; address: its length, size: the pool below a PoolNameKind, as pool_size_field()
+  PoolBegin = 49, // of a block of 4 GiB and more, just before its PoolAlloc: address, and the whole size
   // A name for the thread: its text in MarkText records, then this, whose address field is the length of the text.
   ThreadName = 50,
   // While the program has paused the recording: a block that is not to be on the tape, known so that its release need not be
@@ -93,6 +102,11 @@ constexpr bool is_release(EventKind kind) {
   default: return false;
   }
 }
+
+constexpr bool is_pool(EventKind kind) { return kind == EventKind::PoolAlloc || kind == EventKind::PoolFree; }
+
+// Kinds whose events say a size; the others end blocks.
+constexpr bool has_size(EventKind kind) { return !is_release(kind) && kind != EventKind::PoolFree; }
 
 constexpr bool is_mapping(EventKind kind) {
   return kind == EventKind::MmapAnonymous || kind == EventKind::MmapFile || kind == EventKind::Munmap ||

@@ -90,6 +90,19 @@ struct ThreadSlot {
 };
 static_assert(sizeof(ThreadSlot) == 128);
 
+// The size field of PoolAlloc and PoolFree: which pool (1 .. kMostPools; 0 in a PoolFree: whichever a watched function made the
+// block in), and the low half of the block's size.
+inline constexpr std::uint32_t kMostPools = 4096; // the last one takes in all further ones
+constexpr std::uint64_t pool_size_field(std::uint32_t pool, std::uint64_t size) {
+  return std::uint64_t{pool} << 32 | (size & 0xffff'ffff);
+}
+// The size field of PoolName: the pool, and what the name is.
+enum class PoolNameKind : std::uint32_t {
+  Given = 0,    // by the program: heaptape_alloc()
+  Function = 1, // of a pool of --alloc-fn
+  Watched = 2,  // of a function of --alloc-fn or --free-fn whose calls are watched from now on; no pool
+};
+
 // --------------------------------------------------------------------------------------------------------------- stacks
 
 // A call stack is a path of nodes from a leaf (innermost frame) to a root; its id is the index of the leaf. Node 0 is

@@ -89,6 +89,9 @@ int main(int count, char** arguments) {
   save_payload(payload + "threads", BlockType::Threads, [&](Bytes& out) { put_threads(sample.threads, out); });
   save_payload(payload + "samples", BlockType::Samples, [&](Bytes& out) { put_samples(sample.samples, out); });
   save_payload(payload + "summary", BlockType::Summary, [&](Bytes& out) { put_summary(sample.summary, out); });
+  const std::vector<Pool> pools{{.number = 1, .name = "arena"},
+                                {.number = 2, .kind = PoolKind::Function, .name = "g_malloc"}};
+  save_payload(payload + "pools", BlockType::Pools, [&](Bytes& out) { put_pools(pools, out); });
   save_payload(payload + "maps", BlockType::Maps, [&](Bytes& out) {
     std::vector<MapsChange> changes{maps_change({}, sample.maps[0], 1)};
     changes.front().whole = true;

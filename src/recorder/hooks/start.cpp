@@ -23,7 +23,9 @@
 #include "recorder/hooks/attach.h"
 #include "recorder/hooks/environment.h"
 #include "recorder/hooks/new_hooks.h"
+#include "recorder/hooks/pool_names.h"
 #include "recorder/hooks/real.h"
+#include "recorder/hooks/watched_functions.h"
 
 extern "C" void* __libc_stack_end;
 
@@ -157,11 +159,12 @@ void thread_arrived(ThreadState& thread, Caller caller) noexcept {
 void follow_fork() noexcept {
   forget_thread();
   reset_modules();
+  reset_pool_names();
   g_recorder.header = nullptr;
   g_recorder.epoch.store(0, std::memory_order_relaxed);
   Attached attached;
   attach_new(g_collector_path, g_collector_environment, attached);
-  if (attached.memory != nullptr) (void)begin(attached.memory);
+  if (attached.memory != nullptr && begin(attached.memory)) watch_functions_again();
 }
 
 // Only when the kernel cannot zero the switch for us.
@@ -201,6 +204,7 @@ void start() noexcept {
     }
     if (attached.say_so) say_off(attached.message);
   }
+  if (attached.memory != nullptr) read_watched_functions(environment);
   restore_environment(environment, library, follow);
   if (attached.memory == nullptr) return;
 
@@ -209,7 +213,7 @@ void start() noexcept {
   const bool wiped = system_call(SYS_madvise, as_long(&g_switch), sizeof g_switch, MADV_WIPEONFORK) == 0;
   if (!wiped) (void)pthread_atfork(nullptr, nullptr, switch_off_after_fork);
   if (follow && g_collector_environment != nullptr) (void)pthread_atfork(nullptr, nullptr, follow_fork);
-  (void)begin(attached.memory);
+  if (begin(attached.memory)) watch_functions();
 }
 
 [[gnu::constructor(101)]] void start_as_library() { start(); }

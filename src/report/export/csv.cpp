@@ -61,6 +61,7 @@ void export_events_csv(const ExportInput& input, Sink& sink) {
   sink.add("event,time_us,thread,tid,kind,address,size,old_address,stack\r\n");
   EventCursor events = input.tape.events();
   while (const Event* event = events.next()) {
+    if (is_pool(event->kind)) continue;
     const auto tid = tids.find(event->thread);
     sink.print("{},{},{},{},{},0x{:x},{},", event->number, event->time_us, event->thread.value,
                tid != tids.end() ? tid->second : 0, kind_name(event->kind), event->address, event->size);

@@ -1,0 +1,67 @@
+/* heaptape: tell the recorder about blocks of your own allocators. Part of <heaptape/heaptape.h>.
+ *
+ *   void* node = arena_take(arena, 48);
+ *   heaptape_alloc("parser arena", node, 48);
+ *   ...
+ *   heaptape_pool_reset("parser arena");      // the arena is empty again
+ *
+ * A pool is a named set of blocks that lie inside other memory: a block of malloc's, a mapping, an array. Its blocks are counted
+ * by themselves (heaptape pools), never as heap: the memory that they lie in is counted there already.
+ */
+#ifndef HEAPTAPE_POOL_H
+#define HEAPTAPE_POOL_H
+
+#include <stddef.h>
+
+#if !defined(HEAPTAPE_DISABLE) && !defined(__x86_64__)
+#define HEAPTAPE_DISABLE /* the recorder knows no other processor yet */
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef HEAPTAPE_DISABLE
+/* Defined by libheaptape.so when it is loaded; null otherwise. Not for use: call what is below. Read out of the global offset
+ * table by hand, as in heaptape.h. A null block means the whole pool. */
+typedef void (*heaptape_recorder_pool_function)(const char* pool, const void* block, size_t size, unsigned is_free);
+static inline void heaptape_call_recorder_pool(const char* pool, const void* block, size_t size, unsigned is_free) {
+  heaptape_recorder_pool_function const* slot;
+  __asm__(".weak heaptape_recorder_pool\n\tleaq heaptape_recorder_pool@GOTPCREL(%%rip), %0" : "=r"(slot));
+  if (__builtin_expect(*slot != 0, 0)) (*slot)(pool, block, size, is_free);
+}
+#endif
+
+/* A block was taken from a pool: call it after the allocation. Null blocks are not recorded. Pools with equal names are one pool; up to
+ * 240 bytes of a name are looked at. There may be 4095 pools. */
+static inline void heaptape_alloc(const char* pool, const void* block, size_t size) {
+#ifdef HEAPTAPE_DISABLE
+  (void)pool, (void)block, (void)size;
+#else
+  if (block != 0) heaptape_call_recorder_pool(pool, block, size, 0);
+#endif
+}
+
+/* A block goes back to its pool: call it before that, so that no other thread has the block earlier. */
+static inline void heaptape_free(const char* pool, const void* block) {
+#ifdef HEAPTAPE_DISABLE
+  (void)pool, (void)block;
+#else
+  if (block != 0) heaptape_call_recorder_pool(pool, block, 0, 1);
+#endif
+}
+
+/* Everything in a pool ends at once, as when an arena is emptied. */
+static inline void heaptape_pool_reset(const char* pool) {
+#ifdef HEAPTAPE_DISABLE
+  (void)pool;
+#else
+  heaptape_call_recorder_pool(pool, 0, 0, 1);
+#endif
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
