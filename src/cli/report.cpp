@@ -137,7 +137,10 @@ public:
 
   std::string text(const TextStyle& style) {
     std::string out;
-    if (overview_) out += overview_text(view_, *overview_, style) + "\n";
+    if (overview_) {
+      out += overview_text(view_, *overview_, style) + "\n";
+      if (const std::string moments = moments_text(view_.marks(), style); !moments.empty()) out += moments + "\n";
+    }
     for (std::size_t i = 0; i < sections_.size(); ++i) {
       Section& section = sections_[i];
       const Cost total = sum_of(section.costs);
@@ -153,7 +156,16 @@ public:
   std::string json() {
     JsonWriter json;
     json.begin_object().field("tape", std::string_view(view_.path()));
-    if (overview_) write_overview_json(json, view_, *overview_);
+    if (overview_) {
+      write_overview_json(json, view_, *overview_);
+      json.key("marks").begin_array();
+      for (const Mark& mark : moments_of(view_.marks())) {
+        json.begin_object();
+        write_mark_fields(json, mark);
+        json.end_object();
+      }
+      json.end_array();
+    }
     json.key("trees").begin_array();
     for (Section& section : sections_) {
       const Cost total = sum_of(section.costs);
