@@ -143,7 +143,10 @@ public:
 
   std::string text(const TextStyle& style) {
     std::string out;
-    if (overview_) out += overview_text(view_, *overview_, style) + "\n";
+    if (overview_) {
+      out += overview_text(view_, *overview_, style) + "\n";
+      if (const std::string moments = moments_text(view_.marks(), style); !moments.empty()) out += moments + "\n";
+    }
     constexpr std::size_t kCostRows = 20;
     if (cost_) out += allocation_cost_text(view_, *cost_, kCostRows, style) + (sections_.empty() ? "" : "\n");
     for (std::size_t i = 0; i < sections_.size(); ++i) {
@@ -161,7 +164,16 @@ public:
   std::string json() {
     JsonWriter json;
     json.begin_object().field("tape", std::string_view(view_.path()));
-    if (overview_) write_overview_json(json, view_, *overview_);
+    if (overview_) {
+      write_overview_json(json, view_, *overview_);
+      json.key("marks").begin_array();
+      for (const Mark& mark : moments_of(view_.marks())) {
+        json.begin_object();
+        write_mark_fields(json, mark);
+        json.end_object();
+      }
+      json.end_array();
+    }
     if (cost_) {
       json.key("cost");
       write_allocation_cost_json(json, view_, *cost_);

@@ -8,11 +8,7 @@
 
 namespace heaptape {
 
-AnswerDesk::AnswerDesk(const SharedMemory& memory) : memory_(memory) {
-  memory_.header().answering.store(1, std::memory_order_relaxed);
-}
-
-void AnswerDesk::close() { memory_.header().answering.store(0, std::memory_order_relaxed); }
+void AnswerDesk::close() { memory_.header().answers_ended.store(1, std::memory_order_relaxed); }
 
 void AnswerDesk::answer(std::uint32_t slot_index, std::uint32_t question, const HeapTotals& totals) {
   wire::ThreadSlot& slot = memory_.slot(slot_index);

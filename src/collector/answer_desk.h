@@ -11,8 +11,8 @@ namespace heaptape {
 
 class AnswerDesk {
 public:
-  // From here on the program may ask. The memory must outlive the desk.
-  explicit AnswerDesk(const SharedMemory& memory);
+  // The memory must outlive the desk. The program may have asked already.
+  explicit AnswerDesk(const SharedMemory& memory) : memory_(memory) {}
   // Nobody needs to ask any more: there will be no answers.
   void close();
 

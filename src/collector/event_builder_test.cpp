@@ -350,7 +350,6 @@ TEST(EventBuilder, AQuestionIsAnsweredAsOfItsPlaceInTheOrder) {
   Pipeline pipeline(program);
   AnswerDesk desk(program.memory);
   pipeline.builder.answer_at(desk);
-  EXPECT_EQ(program.header.answering, 1u);
   FakeThread first(program, 0, 100, 1), second(program, 1, 101, 1);
   program.header.questions = 1;
   EXPECT_TRUE(desk.is_awaited(1));
@@ -377,7 +376,7 @@ TEST(AnswerDesk, AQuestionThatGotLostIsNotWaitedForForEver) {
   program.header.questions = 4;
   EXPECT_TRUE(desk.is_awaited(4'200'000'000));
   desk.close();
-  EXPECT_EQ(program.header.answering, 0u);
+  EXPECT_EQ(program.header.answers_ended, 1u);
 }
 
 TEST(EventBuilder, PoolBlocksAreEventsThatTheHeapDoesNotCount) {

@@ -63,6 +63,25 @@ std::vector<Mark> snapshots_of(const std::vector<Mark>& marks) {
   return moments_of(marks);
 }
 
+std::string moments_text(const std::vector<Mark>& marks, const TextStyle& style) {
+  constexpr std::size_t kFirst = 5, kLast = 3;
+  const std::vector<Mark> moments = moments_of(marks);
+  if (moments.empty()) return {};
+  std::string out = style.bold("Moments that the program named") + "\n";
+  const bool all = moments.size() <= kFirst + kLast + 1;
+  for (std::size_t i = 0; i < moments.size(); ++i) {
+    if (!all && i == kFirst) {
+      const std::size_t left_out = moments.size() - kFirst - kLast;
+      out += style.dim(fmt::format("  {:>12}    and {} more", "...", with_separators(left_out))) + "\n";
+      i += left_out;
+    }
+    const std::string words = mark_words(moments[i]);
+    out += fmt::format("  {:>12} s  {:<11}  {}\n", seconds_text(moments[i].time_us), mark_kind_name(moments[i].kind),
+                       style.width > 50 ? shortened(words, style.width - 29) : words);
+  }
+  return out + style.dim("  'heaptape checkpoints' shows the heap at and between them") + "\n";
+}
+
 void write_mark_fields(JsonWriter& json, const Mark& mark) {
   json.field("kind", mark_kind_name(mark.kind)).field("name", std::string_view(mark.name)).field("event", mark.event);
   json.field("time_us", mark.time_us).field("thread", mark.thread.value);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "report/json_writer.h"
+#include "report/text_style.h"
 #include "tape/contents.h"
 
 namespace heaptape {
@@ -24,6 +25,9 @@ std::vector<Mark> moments_of(const std::vector<Mark>& marks);
 // The moments that reports about snapshots are made of: the snapshots; where there are none, the check points; where there are none either, the
 // marks.
 std::vector<Mark> snapshots_of(const std::vector<Mark>& marks);
+
+// The moments for a first page: a heading and a few lines; empty where there are none.
+std::string moments_text(const std::vector<Mark>& marks, const TextStyle& style);
 
 // The fields of a mark, into an object that has been begun.
 void write_mark_fields(JsonWriter& json, const Mark& mark);

@@ -53,6 +53,21 @@ TEST(MarkText, SnapshotsComeBeforeCheckPointsAndTheseBeforeMarks) {
   EXPECT_TRUE(snapshots_of({text}).empty());
 }
 
+TEST(MarkText, TheFirstPageShowsTheFirstMomentsAndTheLast) {
+  std::vector<Mark> marks;
+  for (int i = 1; i <= 20; ++i) {
+    marks.push_back({.name = "m" + std::to_string(i)});
+    marks.push_back({.name = "words", .kind = MarkKind::Text});
+  }
+  const std::string text = moments_text(marks, {});
+  EXPECT_NE(text.find("m5\n"), text.npos) << text;
+  EXPECT_EQ(text.find("m6\n"), text.npos) << text;
+  EXPECT_NE(text.find("and 12 more\n      0.000000 s  mark         m18\n"), text.npos) << text;
+  EXPECT_NE(text.find("m20\n"), text.npos) << text;
+  EXPECT_EQ(text.find("words"), text.npos) << text;
+  EXPECT_EQ(moments_text({}, {}), "");
+}
+
 TEST(MarkText, AKindOfALaterVersionIsAMark) {
   EXPECT_EQ(mark_kind_name(static_cast<MarkKind>(99)), "mark");
   EXPECT_TRUE(is_moment({.kind = static_cast<MarkKind>(99)}));

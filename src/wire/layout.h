@@ -252,9 +252,9 @@ struct Header {
   std::atomic<std::uint32_t> waiting;
   // 1 while the collector lives, 2 when it has finished or failed and the program should go on unrecorded.
   std::atomic<std::uint32_t> collector_state;
-  // Questions of the program's threads so far, and whether the collector answers any.
+  // Questions of the program's threads so far, and whether the collector has stopped answering (0: it will, sooner or later).
   std::atomic<std::uint32_t> questions;
-  std::atomic<std::uint32_t> answering;
+  std::atomic<std::uint32_t> answers_ended;
   // A robust, process-shared pthread mutex that the collector's main thread holds for its whole life. Its first word is the
   // kernel's: when the collector dies, however it dies, kCollectorDied is set there, so a waiting program sees it without a
   // system call.

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -25,7 +26,7 @@ void one_thread() {
     std::free(freed_inside);
     grown_inside = std::realloc(grown_inside, 300'000);
     std::free(std::malloc(400));
-    delete new int;
+    ::operator delete(::operator new(4));
     made = strdup("text");
     heaptape_mark("marks go on");
   }
@@ -38,7 +39,7 @@ void one_thread() {
   std::free(after);
   std::free(grown_later);
   std::free(before);
-  std::puts("6"); // inside, grown_later, grown_inside, 400, int, text
+  std::puts("6"); // inside, grown_later, grown_inside, 400, 4, text
 }
 
 void several_threads() {

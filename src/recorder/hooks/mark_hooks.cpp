@@ -66,7 +66,7 @@ HT_HOOK int heaptape_recorder_note(const char* bytes, unsigned long length, unsi
   const Frame site = HT_CALL_SITE();
   const std::uint64_t kept = length < kLongest ? length : kLongest;
   wire::Header& header = *g_recorder.header;
-  if (answer == nullptr || header.answering.load(std::memory_order_relaxed) == 0) {
+  if (answer == nullptr || header.answers_ended.load(std::memory_order_relaxed) != 0) {
     if (kind != wire::kQuestionOnly) (void)put_mark(bytes, kept, kind & 0xffff, site);
     return 0;
   }
