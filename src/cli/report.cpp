@@ -119,6 +119,8 @@ public:
     }
     if (wishes_.cost) {
       if (view_.tape().cpu().samples.empty()) return Error{ErrorCode::NotFound, no_cpu_sentence(view_.tape(), 0)};
+      if (view_.tape().event_count() == 0)
+        return Error{ErrorCode::NotFound, "there are no heap events on this tape; record without --no-heap"};
       cost_ = make_allocation_cost(view_, filter_);
     }
     if (wishes_.leaks) add_kind(CostKind::Leaks);

@@ -15,7 +15,8 @@ std::vector<std::string> gdb_command(const std::vector<std::string>& variables,
     // gdb runs "exec WRAPPER PROGRAM ARGS" in a shell. env is not preloaded, and the shell is not either.
     std::string wrapper = "set exec-wrapper env";
     for (const std::string& variable : variables) wrapper += " " + shell_quoted(variable);
-    words.insert(words.end(), {"-ex", wrapper});
+    // The signal by which the recorder samples CPU time: no reason to stop.
+    words.insert(words.end(), {"-ex", wrapper, "-ex", "handle SIG32 nostop noprint pass"});
   }
   words.push_back("--args");
   words.insert(words.end(), command.begin(), command.end());

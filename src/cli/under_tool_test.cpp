@@ -14,8 +14,8 @@ TEST(UnderTool, QuotedTextIsOneWordOfAShell) {
 
 TEST(UnderTool, GdbSetsTheVariablesForTheProgramOnly) {
   EXPECT_EQ(gdb_command({"LD_PRELOAD=/l.so", "HEAPTAPE_OUTPUT=a b"}, {"/bin/app", "-x"}),
-            (Words{"gdb", "-q", "-ex", "set exec-wrapper env 'LD_PRELOAD=/l.so' 'HEAPTAPE_OUTPUT=a b'", "--args",
-                   "/bin/app", "-x"}));
+            (Words{"gdb", "-q", "-ex", "set exec-wrapper env 'LD_PRELOAD=/l.so' 'HEAPTAPE_OUTPUT=a b'", "-ex",
+                   "handle SIG32 nostop noprint pass", "--args", "/bin/app", "-x"}));
   EXPECT_EQ(gdb_command({}, {"/bin/app"}), (Words{"gdb", "-q", "--args", "/bin/app"}));
 }
 

@@ -43,13 +43,15 @@ TEST(OptionsFromEnvironment, NothingSetMeansTheDefaults) {
   EXPECT_FALSE(options.collector.tape_named);
   EXPECT_FALSE(options.follow);
   EXPECT_TRUE(options.collector.free_stacks);
+  EXPECT_EQ(options.collector.cpu_hz, 0u);
+  EXPECT_TRUE(options.collector.heap);
 }
 
 TEST(OptionsFromEnvironment, EveryVariableIsItsOption) {
-  const RecordOptions options =
-      options_from({"HEAPTAPE_OUTPUT=x.tape", "HEAPTAPE_FORCE=1", "HEAPTAPE_QUIET=1", "HEAPTAPE_FREE_STACKS=0",
-                    "HEAPTAPE_MAX_DEPTH=7", "HEAPTAPE_ON_FULL=drop", "HEAPTAPE_MAX_TAPE=2K"})
-          .value();
+  const RecordOptions options = options_from({"HEAPTAPE_OUTPUT=x.tape", "HEAPTAPE_FORCE=1", "HEAPTAPE_QUIET=1",
+                                              "HEAPTAPE_FREE_STACKS=0", "HEAPTAPE_MAX_DEPTH=7", "HEAPTAPE_ON_FULL=drop",
+                                              "HEAPTAPE_MAX_TAPE=2K", "HEAPTAPE_CPU=250", "HEAPTAPE_HEAP=0"})
+                                    .value();
   EXPECT_EQ(options.collector.tape, "x.tape");
   EXPECT_TRUE(options.collector.tape_named);
   EXPECT_TRUE(options.collector.force);
@@ -58,6 +60,8 @@ TEST(OptionsFromEnvironment, EveryVariableIsItsOption) {
   EXPECT_EQ(options.collector.max_depth, 7u);
   EXPECT_EQ(options.collector.on_full, wire::OnFull::Drop);
   EXPECT_EQ(options.collector.max_tape_bytes, 2000u);
+  EXPECT_EQ(options.collector.cpu_hz, 250u);
+  EXPECT_FALSE(options.collector.heap);
 }
 
 TEST(OptionsFromEnvironment, FollowedProcessesNeitherInsistOnTheirTapesNameNorOverwrite) {
@@ -93,6 +97,8 @@ TEST(RecorderVariables, OptionsSurviveTheWayThroughTheEnvironment) {
   collector.free_stacks = false;
   collector.max_tape_bytes = 12'345;
   collector.max_depth = 9;
+  collector.cpu_hz = 99;
+  collector.heap = false;
   collector.on_full = wire::OnFull::Drop;
   RecorderLink link = kLink;
   link.memory = RecorderLink::Memory{101, 77};
@@ -109,6 +115,20 @@ TEST(RecorderVariables, OptionsSurviveTheWayThroughTheEnvironment) {
   EXPECT_EQ(back.collector.max_depth, 9u);
   EXPECT_EQ(back.collector.on_full, wire::OnFull::Drop);
   EXPECT_EQ(back.collector.max_tape_bytes, 12'345u);
+  EXPECT_EQ(back.collector.cpu_hz, 99u);
+  EXPECT_FALSE(back.collector.heap);
+}
+
+TEST(OptionsFromEnvironment, ARecordingOfNothingIsRefused) {
+  const auto refused = options_from({"HEAPTAPE_HEAP=0"});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().sentence.find("HEAPTAPE_CPU"), std::string::npos) << refused.error().sentence;
+}
+
+TEST(ParseCpuHz, IsAWholeNumberThatTheKernelCanDo) {
+  EXPECT_EQ(parse_cpu_hz("1").value(), 1u);
+  EXPECT_EQ(parse_cpu_hz("5000").value(), 5000u);
+  for (const char* text : {"0", "5001", "-1", "10x", "", "often"}) EXPECT_FALSE(parse_cpu_hz(text).ok()) << text;
 }
 
 TEST(RecorderVariables, UnnamedTapesGoWhereTheRecordingWasStarted) {

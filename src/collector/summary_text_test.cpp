@@ -24,6 +24,16 @@ TEST(SummaryText, SaysWhatWasRecordedInOneLine) {
             "heaptape.sqlite3.4711.tape (1.80 MB, 1.46 bytes/event)");
 }
 
+TEST(SummaryText, CpuSamplesAreBesideTheEventsOrAlone) {
+  CollectorResult result = good_result();
+  result.cpu_samples = 1'234;
+  EXPECT_NE(summary_text(result).find("in 345 blocks, 1,234 CPU samples, 0 lost"), std::string::npos);
+  result.summary = {};
+  result.summary.duration_us = 2'310'000;
+  result.tape_bytes = 900;
+  EXPECT_EQ(summary_text(result), "1,234 CPU samples in 2.31 s, 0 lost -> heaptape.sqlite3.4711.tape (900 B)");
+}
+
 TEST(SummaryText, NamesEveryLoss) {
   CollectorResult result = good_result();
   result.summary.losses = {{"ring full", 1500}, {"no thread slot", 2}};

@@ -2,44 +2,25 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_map>
 
+#include "analysis/heap_calls.h"
 #include "base/number_text.h"
 #include "report/cpu_report.h"
 #include "report/recorder_code.h"
 #include "report/stack_text.h"
-#include "tape/parallel_events.h"
 
 namespace heaptape {
-namespace {
-
-using Counts = std::unordered_map<StackId, std::uint64_t>;
-
-Counts releases_by_stack(const TapeReader& tape) {
-  Counts all;
-  parallel_events<Counts>(
-      tape, {},
-      [](Counts& part, std::span<const Event> events) {
-        for (const Event& event : events) {
-          if (is_release(event.kind)) ++part[event.stack];
-        }
-      },
-      [&](const Counts& part) {
-        for (const auto& [stack, count] : part) all[stack] += count;
-      });
-  return all;
-}
-
-} // namespace
 
 AllocationCost make_allocation_cost(const TapeView& view, FrameFilter& filter) {
   StackNames& names = view.names();
-  const RecorderCode recorder(view.tape().modules(), view.tape().stacks(), names);
+  const std::vector<StackNode>& stacks = view.tape().stacks();
+  const RecorderCode recorder(view.tape().modules(), stacks);
+  const HeapCalls calls = count_heap_calls(view.tape());
   AllocationCost cost;
   std::map<StackId, AllocationCostRow> rows;
   for (const StackTime& each : cpu_times(view.tape().cpu())) {
     cost.all += each.time;
-    const StackId caller = recorder.allocating_stack(each.stack);
+    const StackId caller = heap_call_around(stacks, calls, each.stack);
     if (caller.value == 0 || !filter.accepts(names, caller)) continue;
     AllocationCostRow& row = rows[caller];
     cost.allocating += each.time;
@@ -48,12 +29,10 @@ AllocationCost make_allocation_cost(const TapeView& view, FrameFilter& filter) {
     cost.recorder += each.time;
     row.recorder += each.time;
   }
-  const Counts releases = rows.empty() ? Counts() : releases_by_stack(view.tape());
   for (auto& [stack, row] : rows) {
     row.stack = stack;
-    if (const StackFigures* figures = view.answers().find(stack); figures != nullptr)
-      row.allocations = figures->allocated.blocks;
-    if (const auto found = releases.find(stack); found != releases.end()) row.releases = found->second;
+    row.allocations = calls.at(stack).allocations;
+    row.releases = calls.at(stack).releases;
     cost.rows.push_back(row);
   }
   std::stable_sort(cost.rows.begin(), cost.rows.end(),

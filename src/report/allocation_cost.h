@@ -1,7 +1,7 @@
 // The heap and the CPU profile joined: how much CPU time goes into calls of malloc, free, operator new and their kin, and from where.
 //
-// A sample is *in* an allocation function when the thread was inside one of the recorder's hooks of them, in the allocator or in the recorder
-// itself. Its time is charged to the stack that made the call, which is the very stack that the call's heap event has.
+// A sample is *in* an allocation function when the thread was inside a call that has a heap event: in the allocator, or in the recorder
+// itself. Its time is charged to the stack of that event.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct AllocationCost {
   std::vector<AllocationCostRow> rows{}; // most time first
 };
 
-// Of stacks that the filter accepts. Reads all events once, for the releases.
+// Of stacks that the filter accepts. Reads all events once.
 AllocationCost make_allocation_cost(const TapeView& view, FrameFilter& filter);
 
 std::string allocation_cost_text(const TapeView& view, const AllocationCost& cost, std::size_t rows,

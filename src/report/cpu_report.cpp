@@ -197,7 +197,7 @@ CpuReport make_cpu_report(const TapeView& view, const CpuOptions& options, Frame
   report.times = cpu_times(view.tape().cpu(), options.selection);
   if (!filter.empty())
     std::erase_if(report.times, [&](const StackTime& time) { return !filter.accepts(names, time.stack); });
-  const RecorderCode recorder(view.tape().modules(), view.tape().stacks(), names);
+  const RecorderCode recorder(view.tape().modules(), view.tape().stacks());
   std::map<ThreadId, CpuTime> threads;
   Table table(names, options.tree.by);
   for (const StackTime& time : report.times) {

@@ -39,12 +39,6 @@ std::string StackNames::full_name(FrameId frame) const {
   return demangle(named.linkage_name, NameForm::Full);
 }
 
-std::string_view StackNames::linkage_name_of(StackId node) const {
-  bool interrupted = false;
-  const Frame frame = places_.frame_of(node, interrupted);
-  return frame.places.empty() ? std::string_view() : frame.places.back().function;
-}
-
 StackNames::Expansion StackNames::expand(StackId node, bool interrupted) {
   const Frame frame = places_.frame_of(node, interrupted);
   // Many nodes are the same place with other callers.

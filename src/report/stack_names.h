@@ -79,8 +79,6 @@ public:
   // Valid as long as this object.
   std::string_view text(NameId name) const { return texts_[name.value]; }
   std::string_view function(FrameId frame) const { return text(frames_[frame.value].function); }
-  // The function whose code a node lies in, as in the binary, also when it is the recorder's; empty: not known.
-  std::string_view linkage_name_of(StackId node) const;
   // The demangled name with parameters, whatever form was asked for; equal to function() when that is not known.
   std::string full_name(FrameId frame) const;
 

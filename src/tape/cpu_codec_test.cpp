@@ -1,8 +1,12 @@
 #include "tape/cpu_codec.h"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "base/byte_cursor.h"
+#include "tape/reader.h"
+#include "tape/writer.h"
 
 namespace heaptape {
 namespace {
@@ -66,6 +70,25 @@ TEST(CpuCodec, BytesOfALaterVersionBehindTheColumnsAreIgnored) {
   CpuProfile back;
   EXPECT_TRUE(parse_cpu(out, back));
   EXPECT_EQ(back, some_profile());
+}
+
+TEST(CpuBlocks, AreReadBackFromATapeAndNameNoStackThatIsNotThere) {
+  std::string path = "/tmp/heaptape-cpu-XXXXXX";
+  ::close(::mkstemp(path.data()));
+  auto writer = TapeWriter::create({.path = path, .overwrite = true, .start_realtime_ns = 1, .pid = 1});
+  ASSERT_TRUE(writer.ok());
+  const std::vector<StackNode> nodes(5, StackNode{StackId(), 0x5555});
+  CpuProfile profile = some_profile(); // its first sample names stack 7, and there are five
+  ASSERT_TRUE(writer.value().add_stacks(StackId(1), nodes).ok());
+  ASSERT_TRUE(writer.value().add_cpu(profile).ok());
+  ASSERT_TRUE(writer.value().add_cpu({.segments = {{2, 250, 2'000'001, 9'000'000}}, .samples = {}}).ok());
+  const Result<TapeReader> tape = TapeReader::open(path);
+  ::unlink(path.c_str());
+  ASSERT_TRUE(tape.ok());
+  profile.samples[0].stack = StackId();
+  profile.segments[1].end_us = 9'000'000;
+  EXPECT_EQ(tape.value().cpu(), profile);
+  EXPECT_TRUE(tape.value().damage().empty());
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 //
 //   cpu_shares plain UNITS             one and two, called from main
 //   cpu_shares threads COUNT UNITS     the same in threads that never allocate
+//   cpu_shares c11 COUNT UNITS         the same with the threads of C11
 //   cpu_shares segments UNITS          segment 1 runs one only, segment 2 two only, segment 3 one only; between 2 and 3 nothing is profiled
 //   cpu_shares deep LEVELS UNITS       one at the bottom of a recursion
 //   cpu_shares allocate UNITS          two thirds of the time or so in malloc and free, with large blocks among them
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <threads.h>
 
 #include <heaptape/profile.h>
 
@@ -43,7 +45,7 @@ __attribute__((noinline)) unsigned long deeper(unsigned long levels) {
   return levels == 0 ? one(g_units) : deeper(levels - 1) + 1;
 }
 
-__attribute__((noinline)) unsigned long allocate(unsigned long units) {
+__attribute__((noinline)) unsigned long churn(unsigned long units) {
   enum { kBlocks = 512 };
   static char* blocks[kBlocks];
   unsigned long sum = 0;
@@ -66,6 +68,14 @@ static void run_threads(unsigned long count, void* (*routine)(void*), int late) 
   for (unsigned long i = 0; i < count; ++i) pthread_join(threads[i], NULL);
 }
 
+static int work_c11(void* unused) { return work(unused) != NULL; }
+
+static void run_c11_threads(unsigned long count) {
+  static thrd_t threads[256];
+  for (unsigned long i = 0; i < count; ++i) thrd_create(&threads[i], work_c11, NULL);
+  for (unsigned long i = 0; i < count; ++i) thrd_join(threads[i], NULL);
+}
+
 int main(int count, char** words) {
   const char* shape = count > 1 ? words[1] : "";
   const unsigned long first = count > 2 ? strtoul(words[2], NULL, 10) : 1;
@@ -73,9 +83,10 @@ int main(int count, char** words) {
   unsigned long sum = 0;
   if (strcmp(shape, "plain") == 0) sum = one(first) + two(first);
   if (strcmp(shape, "threads") == 0) run_threads(first, work, 0);
+  if (strcmp(shape, "c11") == 0) run_c11_threads(first);
   if (strcmp(shape, "late") == 0) run_threads(2, wait_and_work, 1);
   if (strcmp(shape, "deep") == 0) sum = deeper(first);
-  if (strcmp(shape, "allocate") == 0) sum = allocate(first) + one(first);
+  if (strcmp(shape, "allocate") == 0) sum = churn(first) + one(first);
   if (strcmp(shape, "segments") == 0) {
     heaptape_profile_start(500);
     sum += one(first);

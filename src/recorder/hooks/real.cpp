@@ -209,6 +209,7 @@ constinit RealFunctions g_real{
     .mprotect = early_mprotect,
     .dlclose = nullptr,
     .pthread_create = nullptr,
+    .thrd_create = nullptr,
     .pthread_cancel = nullptr,
     .vasprintf = early_vasprintf,
     .vasprintf_chk = early_vasprintf_chk,
@@ -268,6 +269,7 @@ void find_real_functions() noexcept {
   look_up(found.mprotect, "mprotect");
   look_up(found.dlclose, "dlclose");
   look_up(found.pthread_create, "pthread_create");
+  look_up(found.thrd_create, "thrd_create");
   look_up(found.pthread_cancel, "pthread_cancel");
   look_up(found.vasprintf, "vasprintf");
   look_up(found.vasprintf_chk, "__vasprintf_chk");

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <sys/types.h>
+#include <threads.h>
 
 #include <cstdarg>
 #include <cstddef>
@@ -26,6 +27,7 @@ struct RealFunctions {
   int (*mprotect)(void*, std::size_t, int);
   int (*dlclose)(void*);
   int (*pthread_create)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  int (*thrd_create)(thrd_t*, thrd_start_t, void*);
   int (*pthread_cancel)(pthread_t);
   int (*vasprintf)(char**, const char*, va_list);
   int (*vasprintf_chk)(char**, int, const char*, va_list);

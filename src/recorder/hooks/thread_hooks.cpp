@@ -1,5 +1,6 @@
 // Threads that are to be profiled get their timers before their first instruction; and what <heaptape/profile.h> calls.
 #include <pthread.h>
+#include <threads.h>
 
 #include <atomic>
 #include <cstddef>
@@ -14,20 +15,22 @@ namespace heaptape::recorder {
 
 namespace {
 
-// What a thread is to do, from pthread_create to its start. When all are in use, a thread starts without us and gets its timer with its
+// What a thread is to do, from its creation to its start. When all are in use, a thread starts without us and gets its timer with its
 // first heap event.
 struct Start {
   std::atomic<bool> taken;
-  void* (*routine)(void*);
+  void* routine; // of the sort that its creator takes
   void* argument;
 };
 constexpr std::size_t kStarts = 256;
 constinit Start g_starts[kStarts];
 
-Start* take_start(void* (*routine)(void*), void* argument) noexcept {
+template <class Routine>
+Start* take_start(Routine routine, void* argument) noexcept {
+  if (!is_attached() || !is_profiling()) return nullptr;
   for (Start& start : g_starts) {
     if (start.taken.load(std::memory_order_relaxed) || start.taken.exchange(true, std::memory_order_acquire)) continue;
-    start.routine = routine;
+    start.routine = reinterpret_cast<void*>(routine);
     start.argument = argument;
     return &start;
   }
@@ -35,9 +38,10 @@ Start* take_start(void* (*routine)(void*), void* argument) noexcept {
 }
 
 // Jumps to the routine in the end, so that there is no frame of ours on the thread's stack.
-[[gnu::noinline]] void* begin_thread(void* given) {
+template <class Result>
+[[gnu::noinline]] Result begin_thread(void* given) {
   Start& start = *static_cast<Start*>(given);
-  void* (*const routine)(void*) = start.routine;
+  const auto routine = reinterpret_cast<Result (*)(void*)>(start.routine);
   void* const argument = start.argument;
   start.taken.store(false, std::memory_order_release);
   if (is_attached() && is_profiling()) (void)join_thread(HT_CALL_SITE(), Caller::Code);
@@ -56,10 +60,20 @@ using namespace heaptape::recorder;
 HT_HOOK int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*routine)(void*),
                            void* argument) {
   if (g_real.pthread_create == nullptr) find_real_functions();
-  Start* const start = is_attached() && is_profiling() ? take_start(routine, argument) : nullptr;
+  Start* const start = take_start(routine, argument);
   if (start == nullptr) return g_real.pthread_create(thread, attributes, routine, argument);
-  const int result = g_real.pthread_create(thread, attributes, begin_thread, start);
+  const int result = g_real.pthread_create(thread, attributes, begin_thread<void*>, start);
   if (result != 0) start->taken.store(false, std::memory_order_release);
+  return result;
+}
+
+// libc makes these without calling the function above.
+HT_HOOK int thrd_create(thrd_t* thread, thrd_start_t routine, void* argument) {
+  if (g_real.thrd_create == nullptr) find_real_functions();
+  Start* const start = take_start(routine, argument);
+  if (start == nullptr) return g_real.thrd_create(thread, routine, argument);
+  const int result = g_real.thrd_create(thread, begin_thread<int>, start);
+  if (result != thrd_success) start->taken.store(false, std::memory_order_release);
   return result;
 }
 
