@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <optional>
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
@@ -9,8 +10,10 @@
 #include "cli/exit_codes.h"
 #include "cli/finish_tape.h"
 #include "cli/frame_names.h"
+#include "cli/live_arguments.h"
 #include "cli/record_arguments.h"
 #include "cli/recorder_library.h"
+#include "cli/top_beside.h"
 #include "cli/under_tool.h"
 #include "collector/launcher.h"
 #include "collector/program_check.h"
@@ -27,6 +30,7 @@ constexpr CommandHelp kHelp{
   heaptape record ./server --port 8080
   heaptape record -o 'runs/%n-%t.tape' --max-tape 4G -- python3 job.py
   heaptape record --follow make
+  heaptape record --no-tape --log=/var/log/server.log --log-max 50M -- ./server
 
 Ends with the program's own status, 128+N when signal N killed it, 127 when it was not
 found, 126 when it could not be executed, and 2 when the recording could not begin; then
@@ -34,7 +38,7 @@ the program was not run.
 
 The options can come from the environment, too: HEAPTAPE_OUTPUT, HEAPTAPE_FORCE=1,
 HEAPTAPE_QUIET=1, HEAPTAPE_FOLLOW=1, HEAPTAPE_FREE_STACKS=0, HEAPTAPE_MAX_DEPTH,
-HEAPTAPE_MAX_TAPE, HEAPTAPE_ON_FULL. So a program can be recorded that is started without
+HEAPTAPE_MAX_TAPE, HEAPTAPE_ON_FULL, HEAPTAPE_TAPE=0, HEAPTAPE_LOG and their like. So a program can be recorded that is started without
 heaptape: LD_PRELOAD=/path/to/libheaptape.so PROGRAM.
 )"};
 
@@ -43,6 +47,7 @@ struct RecordRequest {
   std::vector<std::string> command;
   bool debugger = false;
   bool perf = false;
+  bool top = false;
 };
 
 int end_with(const LaunchOutcome& outcome) {
@@ -100,13 +105,22 @@ int run(const RecordRequest& request) {
     const RecorderLink link{library.value(), binary.value(), working_directory(), std::nullopt};
     return run_under_tool(request, program.value(), recorder_variables(request.options, link, preload));
   }
+  std::optional<TopBeside> view;
+  if (request.top) {
+    Result<TopBeside> begun = TopBeside::begin();
+    if (!begun) return fail(begun.error());
+    view.emplace(std::move(begun).value());
+  }
   RecordOptions options = request.options;
   options.collector.program = check.executable;
   const Result<LaunchOutcome> outcome = launch({.program = program.value(),
                                                 .name = request.command.front(),
                                                 .options = std::move(options),
                                                 .library = library.value(),
-                                                .heaptape = binary.value()});
+                                                .heaptape = binary.value(),
+                                                .started = [&](const std::string& tape) {
+                                                  if (view) view->show(tape);
+                                                }});
   return outcome ? end_with(outcome.value()) : fail(outcome.error());
 }
 
@@ -143,6 +157,7 @@ int record(Arguments arguments) {
   }
   CollectorOptions& collector = request.options.collector;
   OptionTexts texts;
+  LiveArguments live;
   bool no_free_stacks = false, no_symbols = false, no_index = false;
 
   CLI::App app("", "record");
@@ -167,6 +182,13 @@ int record(Arguments arguments) {
   app.add_flag("--perf", request.perf, "run the program under 'perf record', into heaptape.PROGRAM.perf.data")
       ->excludes("--debugger");
 
+  live.add(app);
+  app.add_flag("--top", request.top,
+               "show the heap on the terminal while the program runs; its output must go elsewhere")
+      ->excludes("--debugger")
+      ->excludes("--perf")
+      ->excludes("--no-tape");
+
   const RecordArguments split = split_record_arguments(app, arguments);
   if (const auto status = parse(app, kHelp, split.options)) return *status;
   if (split.command.empty()) {
@@ -174,10 +196,12 @@ int record(Arguments arguments) {
     return kTrouble;
   }
   if (const Result<> taken = take_texts(texts, collector); !taken) return fail(taken.error());
+  if (const Result<> taken = live.take(collector); !taken) return fail(taken.error());
   if (no_free_stacks) collector.free_stacks = false;
   if (no_symbols) collector.symbols = false;
   if (no_index) collector.index = false;
   collector.finish = tape_finisher(collector);
+  if (const Result<> added = add_watcher(collector); !added) return fail(added.error());
   for (const char* word : split.options)
     collector.options_text += (collector.options_text.empty() ? "" : " ") + std::string(word);
   request.command.assign(split.command.begin(), split.command.end());

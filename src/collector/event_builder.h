@@ -29,8 +29,32 @@ struct RepairWindows {
   std::uint64_t early_release_us = 5;
 };
 
+// What does not depend on where the events go.
+class EventBuilderBase : public ItemConsumer {
+public:
+  EventBuilderBase() = default;
+  EventBuilderBase(const EventBuilderBase&) = delete;
+  EventBuilderBase& operator=(const EventBuilderBase&) = delete;
+  virtual ~EventBuilderBase() = default;
+
+  const HeapModel& model() const { return model_; }
+  std::uint64_t events() const { return count_; }
+  MarkCollector& marks() { return marks_; }
+  const MarkCollector& marks() const { return marks_; }
+  std::uint64_t reordered() const { return reordered_; }
+  // Records that make no sense: unknown kinds, allocations at address 0.
+  std::uint64_t damaged() const { return damaged_; }
+
+protected:
+  HeapModel model_;
+  MarkCollector marks_;
+  std::uint64_t count_ = 0;
+  std::uint64_t reordered_ = 0;
+  std::uint64_t damaged_ = 0;
+};
+
 template <class Sink>
-class EventBuilder final : public ItemConsumer {
+class EventBuilder final : public EventBuilderBase {
 public:
   // `rings` is where items that come later wait. All must outlive the builder.
   EventBuilder(TickClock& clock, StackFolder& stacks, RingSet& rings, std::uint32_t slot_count, Sink& sink)
@@ -48,13 +72,6 @@ public:
     }
     rest_ = rest_end_ = nullptr;
   }
-
-  const HeapModel& model() const { return model_; }
-  std::uint64_t events() const { return count_; }
-  MarkCollector& marks() { return marks_; }
-  std::uint64_t reordered() const { return reordered_; }
-  // Records that make no sense: unknown kinds, allocations at address 0.
-  std::uint64_t damaged() const { return damaged_; }
 
 private:
   // A realloc or mremap whose end has not come yet. Signal handlers may begin more of them inside, so they form a stack.
@@ -99,15 +116,10 @@ private:
   RingSet& rings_;
   Sink& sink_;
   RepairWindows windows_;
-  HeapModel model_;
   std::vector<std::vector<Begun>> under_way_; // by slot
-  MarkCollector marks_;
-  std::uint64_t begun_ = 0;  // how many, over all slots
-  RingItem* rest_ = nullptr; // of the batch at hand: what comes after the current item
+  std::uint64_t begun_ = 0;                   // how many, over all slots
+  RingItem* rest_ = nullptr;                  // of the batch at hand: what comes after the current item
   RingItem* rest_end_ = nullptr;
-  std::uint64_t count_ = 0;
-  std::uint64_t reordered_ = 0;
-  std::uint64_t damaged_ = 0;
 };
 
 template <class Sink>

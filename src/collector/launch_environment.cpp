@@ -114,7 +114,12 @@ Result<RecordOptions> options_from_environment(const char* const* environment) {
   read("HEAPTAPE_MAX_DEPTH", parse_depth, collector.max_depth);
   read("HEAPTAPE_ON_FULL", parse_on_full, collector.on_full);
   read("HEAPTAPE_MAX_TAPE", parse_size, collector.max_tape_bytes);
+  read("HEAPTAPE_TAPE", parse_switch, collector.write_tape);
   if (failure) return *failure;
+  const Lookup ask = [&](std::string_view name) { return lookup(environment, name); };
+  Result<LiveOptions> live = live_options_from(ask, as_pattern(lookup(environment, "HEAPTAPE_DIRECTORY").value_or("")));
+  if (!live) return live.error();
+  collector.live = std::move(live).value();
   if (options.follow) collector.tape_named = collector.force = false;
   return options;
 }
@@ -151,6 +156,12 @@ std::vector<std::string> recorder_variables(const RecordOptions& options, const 
   }
   if (collector.on_full == wire::OnFull::Drop) variables.push_back("HEAPTAPE_ON_FULL=drop");
   if (collector.max_tape_bytes != 0) variables.push_back(size_variable(collector.max_tape_bytes));
+  if (!collector.write_tape) variables.push_back("HEAPTAPE_TAPE=0");
+  LiveOptions live = collector.live;
+  // A log per process, whatever it is called.
+  if (options.follow && live.log_name.find("%p") == std::string::npos) live.log_name += ".%p";
+  for (std::string& variable : live_variables(live, as_pattern(link.directory)))
+    variables.push_back(std::move(variable));
   return variables;
 }
 

@@ -5,6 +5,7 @@
 //   HEAPTAPE_QUIET        1: no summary (-q)            HEAPTAPE_MAX_TAPE    size, e.g. 2G (--max-tape)
 //   HEAPTAPE_FOLLOW       1: children too (--follow)    HEAPTAPE_FREE_STACKS 0: none for frees (--no-free-stacks)
 //   HEAPTAPE_SYMBOLS      0: no names (--no-symbols)    HEAPTAPE_INDEX       0: no index (--no-index)
+//   HEAPTAPE_TAPE         0: no tape (--no-tape)        and those of live_options.h
 //
 // and, for the recorder alone: HEAPTAPE_COLLECTOR (path of the heaptape binary), HEAPTAPE_SHM_FD, HEAPTAPE_SHM_KEY (decimal
 // numbers), HEAPTAPE_DIRECTORY (where a tape goes that the user did not name).

@@ -23,7 +23,13 @@ void MarkCollector::add(const RingItem& item, Mark known) {
   known.name.resize(std::min(known.name.size(), length));
   chunks.resize(chunks.size() - used);
   known.kind = item.size() == static_cast<std::uint64_t>(MarkKind::Snapshot) ? MarkKind::Snapshot : MarkKind::Mark;
-  marks_.push_back(std::move(known));
+  add_own(std::move(known));
+}
+
+std::vector<Mark> MarkCollector::take() {
+  std::vector<Mark> marks = std::exchange(marks_, {});
+  std::stable_sort(marks.begin(), marks.end(), [](const Mark& a, const Mark& b) { return a.event < b.event; });
+  return marks;
 }
 
 } // namespace heaptape

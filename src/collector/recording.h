@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "collector/event_builder.h"
+#include "collector/event_watcher.h"
 #include "collector/maps_follower.h"
 #include "collector/module_files.h"
 #include "collector/module_follower.h"
@@ -18,6 +20,7 @@
 #include "collector/tape_sink.h"
 #include "collector/thread_list.h"
 #include "collector/tick_clock.h"
+#include "collector/watched_sink.h"
 #include "tape/contents.h"
 #include "tape/writer.h"
 
@@ -36,18 +39,24 @@ struct RecordingFacts {
   std::uint64_t max_tape_bytes = 0; // 0: no limit
   bool hold_files = false;          // keep the modules' files open
   UniqueFd executable{};            // with hold_files: the program's, if it could be opened
+  EventWatcher* watcher = nullptr;  // must outlive the recording
 };
 
 class Recording {
 public:
   // The program has attached: the header's clock fields are set. Memory and writer must outlive the recording.
-  Recording(const SharedMemory& memory, TapeWriter& writer, RecordingFacts facts);
+  Recording(const SharedMemory& memory, TapeWriter& writer, RecordingFacts facts)
+      : Recording(memory, &writer, std::move(facts)) {}
+  // Without a writer there is no tape; what is recorded goes to the watcher alone.
+  Recording(const SharedMemory& memory, TapeWriter* writer, RecordingFacts facts);
 
   // Takes out what is ready; from time to time also samples, thread names and so on. `now_ns` is CLOCK_MONOTONIC.
   Round step(std::uint64_t now_ns);
 
   // The tape takes no more. From then on step() only counts the events, until the program's end: what is missing has a number.
   bool failed() const { return sink_.error().has_value(); }
+  // The watcher wants the program to end.
+  bool wants_stop() const { return wants_stop_; }
   const TapeSink& sink() const { return sink_; }
   ModuleFiles& files() { return files_; }
 
@@ -67,9 +76,11 @@ private:
   };
 
   ItemConsumer& consumer() {
-    if (failed()) return count_only_;
-    return builder_;
+    if (failed() && watched_ == nullptr) return count_only_;
+    return *builder_;
   }
+  void make_builder();
+  void tell_watcher();
   void keep_house(std::uint64_t now_ns, bool busy);
   void write_meta(const Meta& known);
   void write_modules();
@@ -98,7 +109,8 @@ private:
   ModuleFiles files_;
   TapeSink sink_;
   RingSet rings_;
-  EventBuilder<TapeSink> builder_;
+  std::unique_ptr<WatchedSink> watched_; // null: there is no watcher
+  std::unique_ptr<EventBuilderBase> builder_;
   CountOnly count_only_;
 
   MapsFollower maps_;
@@ -114,6 +126,7 @@ private:
   std::uint64_t module_log_seen_ = 0;
   std::uint32_t threads_written_ = 0;
   std::uint64_t end_us_ = 0;
+  bool wants_stop_ = false;
 };
 
 } // namespace heaptape

@@ -70,19 +70,23 @@ std::string summary_text(const CollectorResult& result) {
                      decimal(static_cast<double>(summary.duration_us) / 1e6, 2) + " s, peak " +
                      bytes_text(summary.peak_bytes) + ", still live " + bytes_text(summary.live_bytes) + " in " +
                      grouped(summary.live_blocks) + (summary.live_blocks == 1 ? " block, " : " blocks, ") +
-                     losses_text(summary) + " -> " + result.tape + " (" + bytes_text(result.tape_bytes);
-  if (summary.events != 0) {
-    const double each = static_cast<double>(result.tape_bytes) / static_cast<double>(summary.events);
-    text += ", " + decimal(each, 2) + " bytes/event";
+                     losses_text(summary);
+  if (!result.tape.empty()) {
+    text += " -> " + result.tape + " (" + bytes_text(result.tape_bytes);
+    if (summary.events != 0) {
+      const double each = static_cast<double>(result.tape_bytes) / static_cast<double>(summary.events);
+      text += ", " + decimal(each, 2) + " bytes/event";
+    }
+    text += ")";
   }
-  text += ")";
+  if (!result.log.empty()) text += (result.tape.empty() ? " -> " : ", ") + result.log;
   if (summary.ending == Ending::Replaced) text += "; it became another program by exec, which --follow records too";
   return text;
 }
 
 void print_result(const CollectorResult& result, bool quiet) {
   if (!result.problem.empty() && !result.told) print_line(result.problem);
-  if (!quiet && !result.tape.empty()) print_line(summary_text(result));
+  if (!quiet && result.attached && (!result.tape.empty() || !result.log.empty())) print_line(summary_text(result));
 }
 
 } // namespace heaptape
