@@ -3,6 +3,7 @@
 option(HEAPTAPE_TESTS "Build the tests" ON)
 option(HEAPTAPE_WERROR "Treat warnings as errors" ON)
 option(HEAPTAPE_FUZZ "Build the libFuzzer targets (clang only)" OFF)
+option(HEAPTAPE_STATIC "Link heaptape statically: it needs nothing of the host, and cannot ask debuginfod" OFF)
 set(HEAPTAPE_SANITIZE "" CACHE STRING "Sanitizers for the hosted code, e.g. address,undefined; never for the recorder")
 set(HEAPTAPE_FUZZ_SECONDS 10 CACHE STRING "How long each fuzz target runs as a test")
 

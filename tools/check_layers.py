@@ -27,7 +27,8 @@ ARROWS = {
     "server": {"report", "analysis", "symbols", "tape", "wire", "base"},
     "sql": {"report", "analysis", "symbols", "tape", "wire", "base"},
     "shell": {"sql", "report", "analysis", "symbols", "tape", "wire", "base"},
-    "cli": {"shell", "sql", "server", "report", "analysis", "symbols", "collector", "tape", "wire", "base"},
+    "live": {"collector", "report", "analysis", "symbols", "tape", "wire", "base"},
+    "cli": {"live", "shell", "sql", "server", "report", "analysis", "symbols", "collector", "tape", "wire", "base"},
 }
 
 # Tests that look into the recorder and cannot lie beside it: they are loaded into real programs.

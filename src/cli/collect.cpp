@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/finish_tape.h"
+#include "cli/live_arguments.h"
 #include "collector/collector_process.h"
 #include "collector/launch_environment.h"
 
@@ -29,6 +30,7 @@ int collect(Arguments arguments) {
   if (!options) return fail(options.error());
   CollectorOptions& collector = options.value().collector;
   collector.finish = tape_finisher(collector);
+  if (const Result<> added = add_watcher(collector); !added) return fail(added.error());
   return collect_for(socket, collector);
 }
 

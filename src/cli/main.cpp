@@ -52,7 +52,7 @@ constexpr std::string_view kHelp =
   heaptape report [TAPE]              what to look at: peak, leaks, churn, and the call stacks behind them
   heaptape leaks [TAPE]               what was still live at the end
   heaptape peak [TAPE]                what was live when the heap was largest
-  heaptape top [TAPE]                 a table of the most expensive functions or stacks
+  heaptape top [TAPE | -p PID]        a table of the most expensive functions or stacks; live while it is recorded
   heaptape cpu [TAPE]                 where the CPU time went, of a recording with --cpu
   heaptape timeline [TAPE]            the heap over time as a picture
   heaptape diff TAPE TAPE             what changed between two tapes, or two moments of one
@@ -77,6 +77,12 @@ mappings; these are commands of the shell that work alone ('heaptape owner --hel
 Without TAPE, the newest *.tape in the current directory is meant.
 'heaptape COMMAND --help' says more about a command, 'heaptape --version' which heaptape this is.
 )";
+
+#ifdef HEAPTAPE_STATIC
+constexpr std::string_view kVersion = "heaptape " HEAPTAPE_VERSION " (static, does not ask debuginfod)\n";
+#else
+constexpr std::string_view kVersion = "heaptape " HEAPTAPE_VERSION "\n";
+#endif
 
 // Every command, a line each: for completion and the manual.
 std::string command_names() {
@@ -109,7 +115,7 @@ int run(Arguments arguments) {
   const std::string_view name = arguments.front();
   Arguments rest = arguments.subspan(1);
   if (name != "record" && name != "collect") fill_standard_descriptors();
-  if (name == "--version" || name == "version") return print("heaptape " HEAPTAPE_VERSION "\n");
+  if (name == "--version" || name == "version") return print(kVersion);
   if (name == "--commands") return print(command_names());
   if (name == "--help" || name == "-h" || (name == "help" && rest.empty())) return print(kHelp);
 

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <optional>
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
@@ -9,8 +10,10 @@
 #include "cli/exit_codes.h"
 #include "cli/finish_tape.h"
 #include "cli/frame_names.h"
+#include "cli/live_arguments.h"
 #include "cli/record_arguments.h"
 #include "cli/recorder_library.h"
+#include "cli/top_beside.h"
 #include "cli/under_tool.h"
 #include "collector/function_options.h"
 #include "collector/launcher.h"
@@ -30,6 +33,7 @@ constexpr CommandHelp kHelp{
   heaptape record --follow make
   heaptape record --cpu ./server; heaptape cpu
   heaptape record --alloc-fn g_malloc --alloc-fn g_malloc_n:1:2=g_malloc --free-fn g_free ./app
+  heaptape record --no-tape --log=/var/log/server.log --log-max 50M -- ./server
 
 Ends with the program's own status, 128+N when signal N killed it, 127 when it was not
 found, 126 when it could not be executed, and 2 when the recording could not begin; then
@@ -38,8 +42,8 @@ the program was not run.
 The options can come from the environment, too: HEAPTAPE_OUTPUT, HEAPTAPE_FORCE=1,
 HEAPTAPE_QUIET=1, HEAPTAPE_FOLLOW=1, HEAPTAPE_FREE_STACKS=0, HEAPTAPE_MAX_DEPTH,
 HEAPTAPE_MAX_TAPE, HEAPTAPE_ON_FULL, HEAPTAPE_CPU, HEAPTAPE_HEAP=0, HEAPTAPE_ALLOC_FN,
-HEAPTAPE_FREE_FN. So a program can be recorded that is started without heaptape:
-LD_PRELOAD=/path/to/libheaptape.so PROGRAM.
+HEAPTAPE_FREE_FN, HEAPTAPE_TAPE=0, HEAPTAPE_LOG and their like. So a program can be recorded
+that is started without heaptape: LD_PRELOAD=/path/to/libheaptape.so PROGRAM.
 )"};
 
 struct RecordRequest {
@@ -47,6 +51,7 @@ struct RecordRequest {
   std::vector<std::string> command;
   bool debugger = false;
   bool perf = false;
+  bool top = false;
 };
 
 int end_with(const LaunchOutcome& outcome) {
@@ -104,13 +109,22 @@ int run(const RecordRequest& request) {
     const RecorderLink link{library.value(), binary.value(), working_directory(), std::nullopt};
     return run_under_tool(request, program.value(), recorder_variables(request.options, link, preload));
   }
+  std::optional<TopBeside> view;
+  if (request.top) {
+    Result<TopBeside> begun = TopBeside::begin();
+    if (!begun) return fail(begun.error());
+    view.emplace(std::move(begun).value());
+  }
   RecordOptions options = request.options;
   options.collector.program = check.executable;
   const Result<LaunchOutcome> outcome = launch({.program = program.value(),
                                                 .name = request.command.front(),
                                                 .options = std::move(options),
                                                 .library = library.value(),
-                                                .heaptape = binary.value()});
+                                                .heaptape = binary.value(),
+                                                .started = [&](const std::string& tape) {
+                                                  if (view) view->show(tape);
+                                                }});
   return outcome ? end_with(outcome.value()) : fail(outcome.error());
 }
 
@@ -164,6 +178,7 @@ int record(Arguments arguments) {
   }
   CollectorOptions& collector = request.options.collector;
   OptionTexts texts;
+  LiveArguments live;
   std::vector<std::string> alloc_functions, free_functions;
   bool no_free_stacks = false, no_symbols = false, no_index = false, no_heap = false;
 
@@ -204,6 +219,13 @@ int record(Arguments arguments) {
   app.add_flag("--perf", request.perf, "run the program under 'perf record', into heaptape.PROGRAM.perf.data")
       ->excludes("--debugger");
 
+  live.add(app);
+  app.add_flag("--top", request.top,
+               "show the heap on the terminal while the program runs; its output must go elsewhere")
+      ->excludes("--debugger")
+      ->excludes("--perf")
+      ->excludes("--no-tape");
+
   const RecordArguments split = split_record_arguments(app, arguments);
   if (const auto status = parse(app, kHelp, split.options)) return *status;
   if (split.command.empty()) {
@@ -213,6 +235,7 @@ int record(Arguments arguments) {
   if (const Result<> taken = take_texts(texts, collector); !taken) return fail(taken.error());
   if (const Result<> taken = take_functions(alloc_functions, free_functions, collector); !taken)
     return fail(taken.error());
+  if (const Result<> taken = live.take(collector); !taken) return fail(taken.error());
   if (no_free_stacks) collector.free_stacks = false;
   if (no_heap) collector.heap = false;
   if (!collector.heap && collector.cpu_hz == 0) {
@@ -222,6 +245,7 @@ int record(Arguments arguments) {
   if (no_symbols) collector.symbols = false;
   if (no_index) collector.index = false;
   collector.finish = tape_finisher(collector);
+  if (const Result<> added = add_watcher(collector); !added) return fail(added.error());
   for (const char* word : split.options)
     collector.options_text += (collector.options_text.empty() ? "" : " ") + std::string(word);
   request.command.assign(split.command.begin(), split.command.end());

@@ -27,6 +27,7 @@ constexpr std::uint64_t kMs = 1'000'000;
 constexpr std::uint64_t kShortestRest = 50 * kUs;
 constexpr std::uint64_t kLongestRest = 50 * kMs;
 constexpr std::uint64_t kReplacedEvery = 100 * kMs;
+constexpr std::uint64_t kTimeToEnd = 10'000 * kMs; // for a program that was asked to
 constexpr std::uint64_t kStatusPatienceMs = 2'000; // the launcher reaps the program right after we see it end
 
 void futex_wake_all(std::atomic<std::uint32_t>& word) {
@@ -99,10 +100,34 @@ Result<> Collector::create_tape(pid_t program_pid) {
   const std::uint64_t wall_ns = realtime_ns();
   const TapeNameFacts facts{static_cast<std::uint32_t>(program_pid), program_name_,
                             static_cast<std::time_t>(wall_ns / 1'000'000'000)};
-  Result<TapeWriter> writer = heaptape::create_tape(options_, facts, wall_ns);
-  if (!writer.ok()) return writer.error();
-  writer_.emplace(std::move(writer).value());
-  tape_path_ = writer_->path();
+  if (options_.write_tape) {
+    Result<TapeWriter> writer = heaptape::create_tape(options_, facts, wall_ns);
+    if (!writer.ok()) return writer.error();
+    writer_.emplace(std::move(writer).value());
+    tape_path_ = writer_->path();
+  }
+  const Result<> watched = create_watcher({.pid = program_pid,
+                                           .name = program_name_,
+                                           .path = options_.program,
+                                           .command = options_.command,
+                                           .start_realtime_ns = wall_ns,
+                                           .tell = [this](const std::string& text) {
+                                             if (tell_) tell_(text);
+                                           }});
+  if (!watched.ok()) {
+    if (writer_) ::unlink(tape_path_.c_str());
+    writer_.reset();
+    return watched.error();
+  }
+  created_ = true;
+  return Unit{};
+}
+
+Result<> Collector::create_watcher(const WatchedProgram& program) {
+  if (!options_.watch) return Unit{};
+  Result<std::unique_ptr<EventWatcher>> watcher = options_.watch(program);
+  if (!watcher.ok()) return watcher.error();
+  watcher_ = std::move(watcher).value();
   return Unit{};
 }
 
@@ -139,6 +164,7 @@ CollectorResult Collector::not_attached(ProgramEnd& end) {
     writer_.reset();
     ::unlink(tape_path_.c_str());
   }
+  if (watcher_) watcher_->on_nothing();
   if (end.cancelled()) return result;
   const auto reason = static_cast<wire::OffReason>(memory_.header().off_reason.load(std::memory_order_relaxed));
   const std::string why = sentence_for(reason);
@@ -174,6 +200,17 @@ std::uint64_t Collector::rest_after(const Round& round, std::uint64_t since_last
   return last_rest_ns_;
 }
 
+// The program may tidy up first, as for any SIGTERM.
+void Collector::stop_program(ProgramEnd& end, std::uint64_t now_ns) {
+  if (kill_at_ns_ == 0) {
+    kill_at_ns_ = now_ns + kTimeToEnd;
+    end.send_signal(SIGTERM);
+  } else if (now_ns >= kill_at_ns_) {
+    kill_at_ns_ = now_ns + kTimeToEnd;
+    end.send_signal(SIGKILL);
+  }
+}
+
 // Until the program is gone; true when it has become another one by exec.
 bool Collector::follow(Recording& recording, ProgramEnd& end, CollectorResult& result, const Tell& tell) {
   std::uint64_t last_ns = monotonic_ns(), next_replaced_ns = last_ns + kReplacedEvery;
@@ -185,6 +222,7 @@ bool Collector::follow(Recording& recording, ProgramEnd& end, CollectorResult& r
       result.told = true;
       tell(result.problem);
     }
+    if (recording.wants_stop()) stop_program(end, now_ns);
     std::uint64_t rest = rest_after(round, now_ns - last_ns);
     if (recording.is_awaited(now_ns)) rest = std::min(rest, kShortestRest);
     last_ns = now_ns;
@@ -205,7 +243,7 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
   }
   CollectorResult result;
   result.attached = true;
-  if (!writer_) {
+  if (!created_) {
     if (const Result<> created = create_tape(program_); !created.ok()) {
       release_program();
       result.problem = created.error().sentence;
@@ -213,9 +251,9 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
     }
   }
   memory_.close_fd();
-  Recording recording(memory_, *writer_,
-                      {program_, tape_start_ns_, known_facts(), options_.max_tape_bytes, options_.finish != nullptr,
-                       std::move(executable_)});
+  Recording recording(memory_, writer_ ? &*writer_ : nullptr,
+                      {program_, tape_start_ns_, known_facts(), options_.max_tape_bytes,
+                       options_.finish != nullptr && writer_.has_value(), std::move(executable_), watcher_.get()});
 
   const bool replaced = follow(recording, end, result, tell);
   Ending ending = Ending::Unknown;
@@ -245,13 +283,15 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
   const auto reason = static_cast<wire::OffReason>(memory_.header().off_reason.load(std::memory_order_relaxed));
   if (result.problem.empty()) result.problem = sentence_for(reason);
   result.tape = tape_path_;
-  result.tape_bytes = writer_->bytes_written();
+  result.tape_bytes = writer_ ? writer_->bytes_written() : 0;
+  if (watcher_) result.log = watcher_->file();
   result.files = std::move(recording.files());
   release_program();
   return result;
 }
 
 CollectorResult Collector::run(UniqueFd link, const Tell& tell) {
+  tell_ = tell;
   wire::Header& header = memory_.header();
   ProgramEnd end(std::move(link), [&header] {
     header.wake.fetch_add(1, std::memory_order_release);

@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "collector/collector_options.h"
+#include "collector/event_watcher.h"
 #include "collector/program_end.h"
 #include "collector/recording.h"
 #include "collector/shared_memory.h"
@@ -25,6 +27,7 @@ struct CollectorResult {
   Summary summary;
   std::uint64_t cpu_samples = 0;
   std::string tape; // its path; empty: there is none
+  std::string log;  // of the watcher, likewise
   std::uint64_t tape_bytes = 0;
   std::string problem;                // one sentence when something went wrong, else empty
   bool told = false;                  // the user has seen it already
@@ -37,7 +40,8 @@ public:
   // The caller has prepared the process (prepare_collector_process). The program's pid may be 0: whoever attaches.
   Collector(const CollectorOptions& options, SharedMemory memory, pid_t program, std::string program_name);
 
-  // Creates the tape; needed before run() unless the pid is 0. `program_pid` is used for its name.
+  // Creates the tape and the watcher, as far as they are wanted; needed before run() unless the pid is 0. `program_pid` is used for
+  // their names.
   Result<> create_tape(pid_t program_pid);
   const std::string& tape_path() const { return tape_path_; }
   int memory_fd() const { return memory_.fd(); }
@@ -53,6 +57,8 @@ private:
   bool wait_for_program(ProgramEnd& end);
   CollectorResult record(ProgramEnd& end, const Tell& tell);
   bool follow(Recording& recording, ProgramEnd& end, CollectorResult& result, const Tell& tell);
+  Result<> create_watcher(const WatchedProgram& program);
+  void stop_program(ProgramEnd& end, std::uint64_t now_ns);
   CollectorResult not_attached(ProgramEnd& end);
   void sleep(std::uint64_t ns);
   std::uint64_t rest_after(const Round& round, std::uint64_t since_last_ns);
@@ -66,6 +72,10 @@ private:
   UniqueFd program_fd_; // pidfd of the program, until it is watched
   UniqueFd executable_; // the program's file, if its names are wanted at the end
   std::optional<TapeWriter> writer_;
+  std::unique_ptr<EventWatcher> watcher_;
+  bool created_ = false; // the tape and the watcher, if wanted
+  Tell tell_{};
+  std::uint64_t kill_at_ns_ = 0; // when the program was asked to end: until when it may
   std::string tape_path_;
   std::uint64_t tape_start_ns_ = 0;
   std::uint64_t last_rest_ns_ = 0;

@@ -142,7 +142,7 @@ void to_tape(benchmark::State& state) {
   Result<TapeWriter> writer = TapeWriter::create({.path = path, .overwrite = true, .start_realtime_ns = 0, .pid = 1});
   if (!writer.ok()) return state.SkipWithError("cannot create a tape");
   {
-    TapeSink sink(writer.value(), stacks, 0);
+    TapeSink sink(&writer.value(), stacks, 0);
     drain(state, sink, program, stacks);
     sink.flush();
     state.counters["bytes/event"] =

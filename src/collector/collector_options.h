@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "collector/event_watcher.h"
+#include "collector/live_options.h"
 #include "wire/layout.h"
 
 namespace heaptape {
@@ -18,6 +20,7 @@ struct CollectorOptions {
   // False: the user did not name the tape, so a name that is taken gets .2, .3, ... before its last dot instead of refusing.
   bool tape_named = false;
   bool force = false;               // overwrite an existing tape
+  bool write_tape = true;           // false: what is recorded goes to the watcher alone
   std::uint64_t max_tape_bytes = 0; // stop recording there; 0: no limit
   bool free_stacks = true;
   std::uint32_t max_depth = wire::kDefaultMaxDepth;
@@ -33,6 +36,8 @@ struct CollectorOptions {
   // Functions of the program's libraries that count as allocations, NAME[:size-arg[:count-arg]][=POOL], and those that free
   // what they returned, NAME[:ptr-arg]; see parse_functions().
   std::vector<std::string> alloc_functions{}, free_functions{};
+  LiveOptions live{};     // what the watcher is to do
+  WatcherFactory watch{}; // makes it; empty: nobody watches
   // For the tape's META; each may be empty. Command and program are used when /proc has nothing to say any more.
   std::string options_text; // the options as given
   std::string command;      // arguments, each terminated by a NUL byte

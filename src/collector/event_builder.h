@@ -34,8 +34,43 @@ struct RepairWindows {
   std::uint64_t early_release_us = 5;
 };
 
+// What does not depend on where the events go.
+class EventBuilderBase : public ItemConsumer {
+public:
+  EventBuilderBase() = default;
+  EventBuilderBase(const EventBuilderBase&) = delete;
+  EventBuilderBase& operator=(const EventBuilderBase&) = delete;
+  virtual ~EventBuilderBase() = default;
+
+  const HeapModel& model() const { return model_; }
+  std::uint64_t events() const { return count_; }
+  MarkCollector& marks() { return marks_; }
+  const MarkCollector& marks() const { return marks_; }
+  // Who answers questions; it must outlive the builder. Without one they stay unanswered.
+  void answer_at(AnswerDesk& desk) { desk_ = &desk; }
+  // Blocks made while the recording was paused, so far.
+  std::uint64_t paused_blocks() const { return paused_.made(); }
+  CpuCollector& cpu() { return cpu_; }
+  const CpuCollector& cpu() const { return cpu_; }
+  PoolCollector& pools() { return pools_; }
+  std::uint64_t reordered() const { return reordered_; }
+  // Records that make no sense: unknown kinds, allocations at address 0.
+  std::uint64_t damaged() const { return damaged_; }
+
+protected:
+  HeapModel model_;
+  MarkCollector marks_;
+  AnswerDesk* desk_ = nullptr;
+  PausedBlocks paused_;
+  CpuCollector cpu_;
+  PoolCollector pools_;
+  std::uint64_t count_ = 0;
+  std::uint64_t reordered_ = 0;
+  std::uint64_t damaged_ = 0;
+};
+
 template <class Sink>
-class EventBuilder final : public ItemConsumer {
+class EventBuilder final : public EventBuilderBase {
 public:
   // `rings` is where items that come later wait. All must outlive the builder.
   EventBuilder(TickClock& clock, StackFolder& stacks, RingSet& rings, std::uint32_t slot_count, Sink& sink)
@@ -53,20 +88,6 @@ public:
     }
     rest_ = rest_end_ = nullptr;
   }
-
-  const HeapModel& model() const { return model_; }
-  std::uint64_t events() const { return count_; }
-  MarkCollector& marks() { return marks_; }
-  // Who answers questions; it must outlive the builder. Without one they stay unanswered.
-  void answer_at(AnswerDesk& desk) { desk_ = &desk; }
-  // Blocks made while the recording was paused, so far.
-  std::uint64_t paused_blocks() const { return paused_.made(); }
-  CpuCollector& cpu() { return cpu_; }
-  const CpuCollector& cpu() const { return cpu_; }
-  PoolCollector& pools() { return pools_; }
-  std::uint64_t reordered() const { return reordered_; }
-  // Records that make no sense: unknown kinds, allocations at address 0.
-  std::uint64_t damaged() const { return damaged_; }
 
 private:
   // A realloc or mremap whose end has not come yet. Signal handlers may begin more of them inside, so they form a stack.
@@ -117,19 +138,10 @@ private:
   RingSet& rings_;
   Sink& sink_;
   RepairWindows windows_;
-  HeapModel model_;
   std::vector<std::vector<Begun>> under_way_; // by slot
-  MarkCollector marks_;
-  AnswerDesk* desk_ = nullptr;
-  PausedBlocks paused_;
-  CpuCollector cpu_;
-  PoolCollector pools_;
   std::uint64_t begun_ = 0;  // how many, over all slots
   RingItem* rest_ = nullptr; // of the batch at hand: what comes after the current item
   RingItem* rest_end_ = nullptr;
-  std::uint64_t count_ = 0;
-  std::uint64_t reordered_ = 0;
-  std::uint64_t damaged_ = 0;
 };
 
 template <class Sink>

@@ -130,9 +130,14 @@ Result<RecordOptions> options_from_environment(const char* const* environment) {
   read("HEAPTAPE_MAX_TAPE", parse_size, collector.max_tape_bytes);
   read("HEAPTAPE_ALLOC_FN", parse_alloc_functions, collector.alloc_functions);
   read("HEAPTAPE_FREE_FN", parse_free_functions, collector.free_functions);
+  read("HEAPTAPE_TAPE", parse_switch, collector.write_tape);
   if (failure) return *failure;
   if (!collector.heap && collector.cpu_hz == 0)
     return usage("HEAPTAPE_HEAP=0 leaves nothing to record; set HEAPTAPE_CPU too, for example to 100");
+  const Lookup ask = [&](std::string_view name) { return lookup(environment, name); };
+  Result<LiveOptions> live = live_options_from(ask, as_pattern(lookup(environment, "HEAPTAPE_DIRECTORY").value_or("")));
+  if (!live) return live.error();
+  collector.live = std::move(live).value();
   if (options.follow) collector.tape_named = collector.force = false;
   return options;
 }
@@ -175,6 +180,12 @@ std::vector<std::string> recorder_variables(const RecordOptions& options, const 
   if (!collector.free_functions.empty())
     variables.push_back("HEAPTAPE_FREE_FN=" + functions_text(collector.free_functions));
   if (collector.max_tape_bytes != 0) variables.push_back(size_variable(collector.max_tape_bytes));
+  if (!collector.write_tape) variables.push_back("HEAPTAPE_TAPE=0");
+  LiveOptions live = collector.live;
+  // A log per process, whatever it is called.
+  if (options.follow && live.log_name.find("%p") == std::string::npos) live.log_name += ".%p";
+  for (std::string& variable : live_variables(live, as_pattern(link.directory)))
+    variables.push_back(std::move(variable));
   return variables;
 }
 

@@ -7,6 +7,7 @@
 //   HEAPTAPE_CPU          samples per second (--cpu)    HEAPTAPE_HEAP        0: no heap events (--no-heap)
 //   HEAPTAPE_SYMBOLS      0: no names (--no-symbols)    HEAPTAPE_INDEX       0: no index (--no-index)
 //   HEAPTAPE_ALLOC_FN     functions, separated by commas (--alloc-fn); HEAPTAPE_FREE_FN (--free-fn)
+//   HEAPTAPE_TAPE         0: no tape (--no-tape)        and those of live_options.h
 //
 // and, for the recorder alone: HEAPTAPE_COLLECTOR (path of the heaptape binary), HEAPTAPE_SHM_FD, HEAPTAPE_SHM_KEY (decimal
 // numbers), HEAPTAPE_DIRECTORY (where a tape goes that the user did not name).

@@ -187,11 +187,13 @@ Result<LaunchOutcome> launch(const Launch& launch) {
     call_off();
     return program.error();
   }
-  if (Result<std::string> tape = collector.open_tape(program.value().pid(), launch.name); !tape) {
+  const Result<std::string> tape = collector.open_tape(program.value().pid(), launch.name);
+  if (!tape) {
     program.value().reap();
     call_off();
     return tape.error();
   }
+  if (launch.started) launch.started(tape.value());
   if (inherited.asked_to_end()) {
     call_off();
     program.value().reap();

@@ -4,6 +4,7 @@
 //          └──────────fork──► program (our process group, terminal and descriptors; LD_PRELOAD, the shared memory's fd)
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "base/result.h"
@@ -18,6 +19,8 @@ struct Launch {
   RecordOptions options;
   std::string library;  // see RecorderLink
   std::string heaptape; // see RecorderLink
+  // Called when the tape is created and the program about to run. May be empty.
+  std::function<void(const std::string& tape)> started{};
 };
 
 // The shell's exit statuses for a program that could not be run.

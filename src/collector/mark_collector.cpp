@@ -46,7 +46,13 @@ void MarkCollector::add(const RingItem& item, Mark known) {
   if (sort == wire::kQuestionOnly) return;
   parse_mark_text(text, known);
   known.kind = sort < kMarkKinds ? static_cast<MarkKind>(sort) : MarkKind::Mark;
-  marks_.push_back(std::move(known));
+  add_own(std::move(known));
+}
+
+std::vector<Mark> MarkCollector::take() {
+  std::vector<Mark> marks = std::exchange(marks_, {});
+  std::stable_sort(marks.begin(), marks.end(), [](const Mark& a, const Mark& b) { return a.event < b.event; });
+  return marks;
 }
 
 void MarkCollector::add_thread_name(const RingItem& item) {

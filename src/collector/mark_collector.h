@@ -39,10 +39,19 @@ public:
   // The slot's thread has ended.
   void forget(std::uint32_t slot) { texts_.erase(slot); }
 
-  // Those that are complete; they are then forgotten here.
-  std::vector<Mark> take() { return std::exchange(marks_, {}); }
   std::vector<ThreadName> take_thread_names() { return std::exchange(thread_names_, {}); }
-  std::size_t waiting() const { return marks_.size(); }
+
+  // A mark of the collector's own, at an event that is not far back.
+  void add_own(Mark mark) {
+    marks_.push_back(std::move(mark));
+    ++made_;
+  }
+
+  // Those that are complete and not yet taken, in the order they were added; and how many there ever were.
+  const std::vector<Mark>& waiting() const { return marks_; }
+  std::uint64_t made() const { return made_; }
+  // The same by event; they are then forgotten here.
+  std::vector<Mark> take();
 
 private:
   using Chunk = std::array<char, kChunk>;
@@ -52,6 +61,7 @@ private:
   std::unordered_map<std::uint32_t, std::vector<Chunk>> texts_; // by slot
   std::vector<Mark> marks_;
   std::vector<ThreadName> thread_names_;
+  std::uint64_t made_ = 0;
 };
 
 } // namespace heaptape

@@ -115,6 +115,15 @@ bool ProgramEnd::gone() const {
   return program > 0 && ::kill(program, 0) != 0 && errno == ESRCH;
 }
 
+// By the pidfd: the pid may be another's by now.
+void ProgramEnd::send_signal(int number) const {
+  const pid_t program = program_.load(std::memory_order_acquire);
+  if (pidfd_)
+    ::syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, 0);
+  else if (program > 0)
+    ::kill(program, number);
+}
+
 std::optional<int> ProgramEnd::wait_status() const {
   const std::int64_t status = status_.load(std::memory_order_acquire);
   if (status < 0) return std::nullopt;

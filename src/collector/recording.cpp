@@ -39,20 +39,39 @@ ClockReading program_clock(const wire::Header& header) {
 
 } // namespace
 
-Recording::Recording(const SharedMemory& memory, TapeWriter& writer, RecordingFacts facts)
+Recording::Recording(const SharedMemory& memory, TapeWriter* writer, RecordingFacts facts)
     : memory_(memory), facts_(std::move(facts)), proc_(facts_.pid),
       stacks_(memory.nodes(), memory.config().node_capacity), modules_(memory.module_log()),
-      sink_(writer, stacks_, facts_.max_tape_bytes), rings_(memory, threads_),
-      builder_(clock_, stacks_, rings_, memory.config().slot_count, sink_), desk_(memory), maps_(facts_.pid),
+      sink_(writer, stacks_, facts_.max_tape_bytes), rings_(memory, threads_), desk_(memory), maps_(facts_.pid),
       sample_every_ns_(kFirstSampleEvery) {
+  make_builder();
   const wire::Header& header = memory.header();
   clock_.start(header.clock_is_tsc.load(std::memory_order_relaxed) != 0, program_clock(header), facts_.tape_start_ns);
-  sink_.follow(builder_.model().totals());
-  builder_.answer_at(desk_);
+  sink_.follow(builder_->model().totals());
+  builder_->answer_at(desk_);
   image_ = proc_.stat();
   tids_are_ours_ = header.pid.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(facts_.pid);
   write_meta(facts_.meta);
   if (facts_.hold_files) files_.hold_executable(executable_, std::move(facts_.executable));
+}
+
+// The watcher costs something per event, so who has none gets a builder without.
+void Recording::make_builder() {
+  const std::uint32_t slots = memory_.config().slot_count;
+  if (facts_.watcher == nullptr) {
+    builder_ = std::make_unique<EventBuilder<TapeSink>>(clock_, stacks_, rings_, slots, sink_);
+    return;
+  }
+  watched_ = std::make_unique<WatchedSink>(sink_, stacks_, *facts_.watcher);
+  builder_ = std::make_unique<EventBuilder<WatchedSink>>(clock_, stacks_, rings_, slots, *watched_);
+  watched_->follow(builder_->marks());
+}
+
+void Recording::tell_watcher() {
+  watched_->hand_over();
+  WatcherWish wish = facts_.watcher->on_round(clock_.plain_us(clock_.now()));
+  for (Mark& mark : wish.marks) builder_->marks().add_own(std::move(mark));
+  wants_stop_ |= wish.stop_program;
 }
 
 void Recording::CountOnly::consume(std::span<RingItem> items) {
@@ -81,8 +100,10 @@ Round Recording::step(std::uint64_t now_ns) {
   const Round round = rings_.round(clock_, consumer());
   take_thread_names();
   if (failed()) desk_.close();
-  if (builder_.marks().waiting() >= kMarksPerBlock) write_marks();
   write_modules();
+  if (watched_ != nullptr) [[unlikely]]
+    tell_watcher();
+  if (builder_->marks().waiting().size() >= kMarksPerBlock) write_marks();
   keep_house(now_ns, round.more || round.fullest > memory_.config().ring_records / 16);
   return round;
 }
@@ -96,12 +117,12 @@ void Recording::keep_house(std::uint64_t now_ns, bool busy) {
   // While records wait to be merged, the name of a thread may be among them.
   const std::size_t most_ended = rings_.queued() == 0 ? kEndedThreadsPerBlock : 16 * kEndedThreadsPerBlock;
   if (threads_.ended().size() >= most_ended) write_threads(false);
-  if (builder_.cpu().waiting() >= kCpuSamplesPerBlock) write_cpu();
+  if (builder_->cpu().waiting() >= kCpuSamplesPerBlock) write_cpu();
   if (now_ns < next_upkeep_ns_) return;
   next_upkeep_ns_ = now_ns + kUpkeepEvery;
   name_threads();
   reap_threads();
-  if ((sink_.events_waiting() == 0 && !builder_.cpu().anything_new()) || next_flush_ns_ == 0)
+  if ((sink_.events_waiting() == 0 && !builder_->cpu().anything_new()) || next_flush_ns_ == 0)
     next_flush_ns_ = now_ns + kFlushEvery;
   if (now_ns < next_flush_ns_) return;
   next_flush_ns_ = now_ns + kFlushEvery;
@@ -113,21 +134,21 @@ void Recording::keep_house(std::uint64_t now_ns, bool busy) {
 }
 
 void Recording::write_marks() {
-  const std::vector<Mark> marks = builder_.marks().take();
+  const std::vector<Mark> marks = builder_->marks().take();
   if (marks.empty()) return;
   sink_.write_stacks(); // theirs may be new
   sink_.write([&](TapeWriter& writer) { return writer.add_marks(marks); });
 }
 
 void Recording::write_cpu() {
-  if (!builder_.cpu().anything_new()) return;
-  const CpuProfile more = builder_.cpu().take();
+  if (!builder_->cpu().anything_new()) return;
+  const CpuProfile more = builder_->cpu().take();
   sink_.write_stacks();
   sink_.write([&](TapeWriter& writer) { return writer.add_cpu(more); });
 }
 
 void Recording::write_pools() {
-  const std::vector<Pool> pools = builder_.pools().take();
+  const std::vector<Pool> pools = builder_->pools().take();
   if (!pools.empty()) sink_.write([&](TapeWriter& writer) { return writer.add_pools(pools); });
 }
 
@@ -138,7 +159,9 @@ void Recording::write_modules() {
   if (modules_.position() >= std::min(used, wire::kModuleLogBytes) || modules_.damaged()) module_log_seen_ = used;
   if (facts_.hold_files)
     for (const Module& module : found) files_.hold(module);
-  if (!found.empty()) sink_.write([&](TapeWriter& writer) { return writer.add_modules(found); });
+  if (found.empty()) return;
+  if (facts_.watcher != nullptr) facts_.watcher->on_modules(found);
+  sink_.write([&](TapeWriter& writer) { return writer.add_modules(found); });
 }
 
 Thread Recording::describe(ThreadId id, const ThreadList::Known& known, std::uint64_t ended_us) const {
@@ -174,7 +197,7 @@ void Recording::take_sample() {
 
 // A few thousand mappings at a time, so that the rings do not wait.
 void Recording::look_at_maps(std::uint64_t now_ns, bool busy) {
-  if (failed()) return;
+  if (failed() || !sink_.has_tape()) return;
   if (!maps_.reading()) {
     if (!maps_pace_.due(now_ns, virtual_bytes_)) return;
     // Stamped before it is read: what is mapped meanwhile has an event behind it.
@@ -203,7 +226,7 @@ void Recording::name_threads() {
 }
 
 void Recording::take_thread_names() {
-  for (MarkCollector::ThreadName& given : builder_.marks().take_thread_names()) {
+  for (MarkCollector::ThreadName& given : builder_->marks().take_thread_names()) {
     threads_.name(given.thread, std::move(given.name));
     threads_written_ = 0; // those on the tape have the old name
   }
@@ -224,7 +247,7 @@ bool Recording::program_replaced() const {
 Summary Recording::summarize() const {
   const HeapTotals& totals = sink_.totals_written();
   Summary summary = summary_of(totals);
-  summary.reordered = builder_.reordered();
+  summary.reordered = builder_->reordered();
   const auto lose = [&](const std::string& name, std::uint64_t count) {
     if (count != 0) summary.losses[name] += count;
   };
@@ -234,10 +257,10 @@ Summary Recording::summarize() const {
   lose(kLossUnfinished, rings_.holes());
   lose(wire::loss_name(wire::Loss::StackCut), stacks_.cut_stacks());
   lose(wire::loss_name(wire::Loss::StackTooDeep), stacks_.too_deep_stacks());
-  lose(kLossDamaged, builder_.damaged() + stacks_.damaged() + (modules_.damaged() ? 1 : 0));
+  lose(kLossDamaged, builder_->damaged() + stacks_.damaged() + (modules_.damaged() ? 1 : 0));
   lose(kLossStuck, rings_.forced_rounds());
-  lose(kLossPaused, builder_.paused_blocks());
-  lose(kLossNotWritten, builder_.events() - totals.events + count_only_.events);
+  lose(kLossPaused, builder_->paused_blocks());
+  lose(kLossNotWritten, builder_->events() - totals.events + count_only_.events);
   return summary;
 }
 
@@ -248,6 +271,7 @@ void Recording::drain() {
   rings_.finish(consumer());
   take_thread_names();
   write_modules();
+  if (watched_ != nullptr) tell_watcher();
   sink_.flush();
   write_marks();
   write_cpu();
@@ -268,6 +292,7 @@ Summary Recording::finish(Ending ending, std::int32_t detail, const std::string&
   write_threads(true);
   write_samples();
   if (!was_failed) write_summary();
+  if (facts_.watcher != nullptr) facts_.watcher->on_end(summary);
   return summary;
 }
 

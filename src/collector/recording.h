@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -10,6 +11,7 @@
 
 #include "collector/answer_desk.h"
 #include "collector/event_builder.h"
+#include "collector/event_watcher.h"
 #include "collector/maps_follower.h"
 #include "collector/module_files.h"
 #include "collector/module_follower.h"
@@ -20,6 +22,7 @@
 #include "collector/tape_sink.h"
 #include "collector/thread_list.h"
 #include "collector/tick_clock.h"
+#include "collector/watched_sink.h"
 #include "tape/contents.h"
 #include "tape/writer.h"
 
@@ -39,25 +42,31 @@ struct RecordingFacts {
   std::uint64_t max_tape_bytes = 0; // 0: no limit
   bool hold_files = false;          // keep the modules' files open
   UniqueFd executable{};            // with hold_files: the program's, if it could be opened
+  EventWatcher* watcher = nullptr;  // must outlive the recording
 };
 
 class Recording {
 public:
   // The program has attached: the header's clock fields are set. Memory and writer must outlive the recording.
-  Recording(const SharedMemory& memory, TapeWriter& writer, RecordingFacts facts);
+  Recording(const SharedMemory& memory, TapeWriter& writer, RecordingFacts facts)
+      : Recording(memory, &writer, std::move(facts)) {}
+  // Without a writer there is no tape; what is recorded goes to the watcher alone.
+  Recording(const SharedMemory& memory, TapeWriter* writer, RecordingFacts facts);
 
   // Takes out what is ready; from time to time also samples, thread names and so on. `now_ns` is CLOCK_MONOTONIC.
   Round step(std::uint64_t now_ns);
 
   // The tape takes no more. From then on step() only counts the events, until the program's end: what is missing has a number.
   bool failed() const { return sink_.error().has_value(); }
+  // The watcher wants the program to end.
+  bool wants_stop() const { return wants_stop_; }
   const TapeSink& sink() const { return sink_; }
   ModuleFiles& files() { return files_; }
   // A thread of the program waits for an answer: step() again soon.
   bool is_awaited(std::uint64_t now_ns) { return !failed() && desk_.is_awaited(now_ns); }
-  std::uint64_t cpu_samples() const { return builder_.cpu().taken_in(); }
+  std::uint64_t cpu_samples() const { return builder_->cpu().taken_in(); }
   // Functions of --alloc-fn and --free-fn whose calls are watched.
-  const std::set<std::string>& watched_functions() { return builder_.pools().watched_functions(); }
+  const std::set<std::string>& watched_functions() { return builder_->pools().watched_functions(); }
 
   // The program has become another one by exec.
   bool program_replaced() const;
@@ -75,9 +84,11 @@ private:
   };
 
   ItemConsumer& consumer() {
-    if (failed()) return count_only_;
-    return builder_;
+    if (failed() && watched_ == nullptr) return count_only_;
+    return *builder_;
   }
+  void make_builder();
+  void tell_watcher();
   void keep_house(std::uint64_t now_ns, bool busy);
   void write_meta(const Meta& known);
   void write_modules();
@@ -109,7 +120,8 @@ private:
   ModuleFiles files_;
   TapeSink sink_;
   RingSet rings_;
-  EventBuilder<TapeSink> builder_;
+  std::unique_ptr<WatchedSink> watched_; // null: there is no watcher
+  std::unique_ptr<EventBuilderBase> builder_;
   AnswerDesk desk_;
   CountOnly count_only_;
 
@@ -126,6 +138,7 @@ private:
   std::uint64_t module_log_seen_ = 0;
   std::uint32_t threads_written_ = 0;
   std::uint64_t end_us_ = 0;
+  bool wants_stop_ = false;
 };
 
 } // namespace heaptape

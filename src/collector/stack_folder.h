@@ -36,6 +36,8 @@ public:
   void clear_new() { new_nodes_.clear(); }
 
   std::uint32_t count() const { return count_; }
+  // Of one that has been numbered.
+  StackNode node(StackId id) const { return {StackId(parents_[id.value]), pcs_[id.value]}; }
   std::uint64_t damaged() const { return damaged_; }
   // Stacks of events that end before their root: cut where the unwinder found no way on, or at the depth limit.
   std::uint64_t cut_stacks() const { return cut_stacks_; }

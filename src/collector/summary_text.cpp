@@ -77,12 +77,16 @@ std::string summary_text(const CollectorResult& result) {
            grouped(summary.live_blocks) + (summary.live_blocks == 1 ? " block, " : " blocks, ") +
            (result.cpu_samples != 0 ? samples + ", " : "");
   }
-  text += losses_text(summary) + " -> " + result.tape + " (" + bytes_text(result.tape_bytes);
-  if (summary.events != 0) {
-    const double each = static_cast<double>(result.tape_bytes) / static_cast<double>(summary.events);
-    text += ", " + decimal(each, 2) + " bytes/event";
+  text += losses_text(summary);
+  if (!result.tape.empty()) {
+    text += " -> " + result.tape + " (" + bytes_text(result.tape_bytes);
+    if (summary.events != 0) {
+      const double each = static_cast<double>(result.tape_bytes) / static_cast<double>(summary.events);
+      text += ", " + decimal(each, 2) + " bytes/event";
+    }
+    text += ")";
   }
-  text += ")";
+  if (!result.log.empty()) text += (result.tape.empty() ? " -> " : ", ") + result.log;
   if (summary.ending == Ending::Replaced) text += "; it became another program by exec, which --follow records too";
   return text;
 }
@@ -91,7 +95,7 @@ void print_result(const CollectorResult& result, bool quiet) {
   if (!result.problem.empty() && !result.told) print_line(result.problem);
   if (quiet) return;
   for (const std::string& remark : result.remarks) print_line(remark);
-  if (!result.tape.empty()) print_line(summary_text(result));
+  if (result.attached && (!result.tape.empty() || !result.log.empty())) print_line(summary_text(result));
 }
 
 } // namespace heaptape

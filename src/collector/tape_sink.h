@@ -17,8 +17,8 @@ namespace heaptape {
 
 class TapeSink {
 public:
-  // max_bytes 0: no limit. All must outlive the sink.
-  TapeSink(TapeWriter& writer, StackFolder& stacks, std::uint64_t max_bytes)
+  // max_bytes 0: no limit. Without a writer everything is passed over and counted as written. All must outlive the sink.
+  TapeSink(TapeWriter* writer, StackFolder& stacks, std::uint64_t max_bytes)
       : writer_(writer), stacks_(stacks), max_bytes_(max_bytes) {
     choose_block_size();
   }
@@ -27,6 +27,12 @@ public:
     if (error_) [[unlikely]]
       return;
     encoder_.add(event, allocated_at);
+    if (++in_block_ == block_events_) flush();
+  }
+
+  bool has_tape() const { return writer_ != nullptr; }
+  // Without a writer, instead of add(): an event that nobody wants on a tape.
+  void pass() {
     if (++in_block_ == block_events_) flush();
   }
 
@@ -42,7 +48,7 @@ public:
   // Any other block; remembers a failure like flush().
   template <class Write>
   void write(Write&& write) {
-    if (!error_ || closing_) note(write(writer_));
+    if (writer_ != nullptr && (!error_ || closing_)) note(write(*writer_));
   }
 
   // From here on write() tries again, for the last few blocks; add() does not.
@@ -56,13 +62,12 @@ public:
   // The totals after the last of them.
   const HeapTotals& totals_written() const { return totals_written_; }
   std::uint64_t events_waiting() const { return in_block_; }
-  const TapeWriter& writer() const { return writer_; }
 
 private:
   void note(const Result<>& result);
   void choose_block_size();
 
-  TapeWriter& writer_;
+  TapeWriter* writer_; // null: no tape
   StackFolder& stacks_;
   EventEncoder encoder_;
   std::uint64_t max_bytes_;

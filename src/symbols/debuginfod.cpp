@@ -1,5 +1,12 @@
 #include "symbols/debuginfod.h"
 
+#ifdef HEAPTAPE_STATIC
+// A program without a loader cannot load the library.
+namespace heaptape {
+std::optional<std::string> debuginfod_debug_file(std::span<const std::uint8_t>) { return std::nullopt; }
+} // namespace heaptape
+#else
+
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -58,3 +65,5 @@ std::optional<std::string> debuginfod_debug_file(std::span<const std::uint8_t> b
 }
 
 } // namespace heaptape
+
+#endif

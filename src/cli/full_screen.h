@@ -1,0 +1,49 @@
+// The whole terminal, for a while: another screen, keys one by one, and everything as it was afterwards, however the command ends
+// (but for SIGKILL). One at a time per process.
+#pragma once
+
+#include <termios.h>
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "live/top_screen.h"
+
+namespace heaptape::cli {
+
+struct ScreenSize {
+  unsigned width = 80;
+  unsigned height = 24;
+};
+
+class FullScreen {
+public:
+  // Takes the controlling terminal; an error when there is none.
+  static Result<std::unique_ptr<FullScreen>> take();
+  ~FullScreen();
+  FullScreen(const FullScreen&) = delete;
+  FullScreen& operator=(const FullScreen&) = delete;
+
+  ScreenSize size() const;
+  void show(const std::vector<std::string>& lines);
+
+  using Key = std::variant<char, TopKey>;
+  // Waits for keys, at most so long; also returns when the window changes its size or a signal asks us to end. May give none.
+  std::vector<Key> keys(std::uint64_t most_ms);
+  // SIGINT, SIGTERM or SIGHUP came: its number. 0: none.
+  static int asked_to_end();
+
+private:
+  explicit FullScreen(UniqueFd terminal);
+
+  UniqueFd terminal_;
+};
+
+// What bytes from a terminal mean.
+std::vector<FullScreen::Key> keys_of(std::string_view bytes);
+
+} // namespace heaptape::cli

@@ -1,0 +1,46 @@
+// A log on disk that is kept small: when it has its size, it becomes NAME.1, what was NAME.1 becomes NAME.2, and so on; only so many
+// older ones stay. One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace heaptape {
+
+class LogFile {
+public:
+  struct Limits {
+    std::uint64_t max_bytes = 0; // 0: one file, however large
+    std::uint32_t keep = 5;      // older files
+  };
+  // A file that is there already is moved on like a full one. A device or pipe is written to as it is.
+  static Result<LogFile> create(const std::string& path, const Limits& limits);
+
+  // Writes all of it, or nothing that stays: a disk that is full leaves the file as it was.
+  Result<> write(std::string_view text);
+  // The file has its size: call next() before the following write().
+  bool full() const { return limits_.max_bytes != 0 && rotates_ && bytes_ >= limits_.max_bytes; }
+  Result<> next();
+  // Takes the file away again.
+  void remove();
+
+  const std::string& path() const { return path_; }
+  std::uint64_t bytes() const { return bytes_; }
+
+private:
+  LogFile(std::string path, const Limits& limits) : path_(std::move(path)), limits_(limits) {}
+  void move_older();
+  Result<> open();
+
+  std::string path_;
+  Limits limits_;
+  UniqueFd fd_;
+  std::uint64_t bytes_ = 0;
+  bool rotates_ = true; // it is a regular file
+};
+
+} // namespace heaptape
