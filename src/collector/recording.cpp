@@ -259,7 +259,7 @@ Summary Recording::summarize() const {
   lose(wire::loss_name(wire::Loss::StackTooDeep), stacks_.too_deep_stacks());
   lose(kLossDamaged, builder_->damaged() + stacks_.damaged() + (modules_.damaged() ? 1 : 0));
   lose(kLossStuck, rings_.forced_rounds());
-  lose(kLossPaused, builder_->paused_blocks());
+  lose(wire::kPausedName, builder_->paused_blocks());
   lose(kLossNotWritten, builder_->events() - totals.events + count_only_.events);
   return summary;
 }

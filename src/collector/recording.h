@@ -32,7 +32,6 @@ namespace heaptape {
 inline constexpr const char* kLossUnfinished = "unfinished record"; // the program died while writing it
 inline constexpr const char* kLossDamaged = "damaged record";       // makes no sense
 inline constexpr const char* kLossStuck = "stuck thread";     // rounds that went on without a thread inside a hook
-inline constexpr const char* kLossPaused = "paused";          // blocks made while the program had paused the recording
 inline constexpr const char* kLossNotWritten = "not written"; // events that the tape did not take any more
 
 struct RecordingFacts {

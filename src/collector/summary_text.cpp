@@ -42,10 +42,13 @@ std::string bytes_text(std::uint64_t bytes) {
 std::string losses_text(const Summary& summary) {
   std::uint64_t lost = 0;
   std::uint64_t stacks = 0;
+  std::uint64_t paused = 0;
   std::string reasons;
   for (const auto& [name, count] : summary.losses) {
     if (name == wire::loss_name(wire::Loss::StackCut) || name == wire::loss_name(wire::Loss::StackTooDeep)) {
       stacks += count;
+    } else if (name == wire::kPausedName) {
+      paused += count;
     } else {
       lost += count;
       reasons += (reasons.empty() ? " (" : ", ") + name;
@@ -53,6 +56,7 @@ std::string losses_text(const Summary& summary) {
   }
   std::string text = grouped(lost) + " lost" + (reasons.empty() ? "" : reasons + ")");
   if (stacks != 0) text += ", " + grouped(stacks) + (stacks == 1 ? " stack cut short" : " stacks cut short");
+  if (paused != 0) text += ", " + grouped(paused) + (paused == 1 ? " block" : " blocks") + " left out while paused";
   return text;
 }
 

@@ -43,6 +43,13 @@ TEST(SummaryText, NamesEveryLoss) {
   EXPECT_NE(text.find("no thread slot"), std::string::npos) << text;
 }
 
+TEST(SummaryText, WhatTheProgramDidNotWantRecordedIsNotLost) {
+  CollectorResult result = good_result();
+  result.summary.losses = {{"paused", 4000}};
+  const std::string text = summary_text(result);
+  EXPECT_NE(text.find(", 0 lost, 4,000 blocks left out while paused -> "), std::string::npos) << text;
+}
+
 TEST(SummaryText, AnEmptyRecordingDividesByNothing) {
   CollectorResult result = good_result();
   result.summary = {};

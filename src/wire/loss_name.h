@@ -24,6 +24,9 @@ constexpr const char* loss_name(Loss loss) {
   return "?";
 }
 
+// Beside these in Summary::losses: blocks made while the program had paused the recording. Not lost but unwanted.
+inline constexpr const char* kPausedName = "paused";
+
 // Losses that mean missing events; the others mean events with less detail.
 constexpr bool loses_events(Loss loss) {
   switch (loss) {

@@ -1,4 +1,4 @@
-// A small server that forgets something: every request leaves its session's log behind, and the cache never shrinks.
+// A small server that forgets something: of every ten requests one leaves its session behind. The cache fills up and then stays as it is.
 #include <map>
 #include <memory>
 #include <string>
