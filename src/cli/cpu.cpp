@@ -46,7 +46,7 @@ struct Wishes {
   double threshold = 1.0;
   unsigned depth = 0;
   std::size_t rows = 15;
-  bool bottom_up = false, top_down = false, expand = false, json = false, force = false;
+  bool bottom_up = false, top_down = false, expand = false, json = false, force = false, no_recorder = false;
   std::string format; // of a picture; empty: none
   std::string file;   // empty: the usual name
 };
@@ -55,6 +55,7 @@ Result<CpuOptions> cpu_options(const Wishes& wishes) {
   CpuOptions options{
       .tree = {.direction = TreeDirection::TopDown, .threshold_percent = wishes.threshold, .depth = wishes.depth},
       .expand = wishes.expand,
+      .without_recorder = wishes.no_recorder,
       .rows = wishes.rows};
   if (wishes.top_down && wishes.bottom_up)
     return Error{ErrorCode::Usage, "--top-down and --bottom-up exclude each other"};
@@ -185,6 +186,8 @@ int cpu(Arguments arguments) {
       ->type_name("PERCENT");
   app.add_option("--depth", wishes.depth, "show so many levels of the tree only")->type_name("N");
   app.add_flag("--expand", wishes.expand, "every frame on a line with its time, also where nothing branches off");
+  app.add_flag("--no-recorder", wishes.no_recorder,
+               "leave out samples in the recorder itself: nearer to a run that nobody records");
   std::array<std::string, kPictures.size()> files;
   for (std::size_t i = 0; i < kPictures.size(); ++i) {
     const char* const text = kPictures[i] == "dot" ? "the graph of calls in Graphviz's language"

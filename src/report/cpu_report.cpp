@@ -200,6 +200,8 @@ CpuReport make_cpu_report(const TapeView& view, const CpuOptions& options, Frame
   const RecorderCode recorder(view.tape().modules(), view.tape().stacks());
   std::map<ThreadId, CpuTime> threads;
   Table table(names, options.tree.by);
+  if (options.without_recorder)
+    std::erase_if(report.times, [&](const StackTime& time) { return recorder.holds_innermost(time.stack); });
   for (const StackTime& time : report.times) {
     report.all += time.time;
     if (recorder.holds_innermost(time.stack)) report.recorder += time.time;

@@ -19,6 +19,7 @@ struct CpuOptions {
   CpuSelection selection{};
   TreeOptions tree{.direction = TreeDirection::TopDown};
   bool expand = false;
+  bool without_recorder = false; // leave out samples in the recorder's own code
   std::size_t rows = 15; // of the table; 0: no table
 };
 

@@ -32,7 +32,7 @@ def run(*words, **more):
 def twice_as_much(report):
     one, two = periods(report, "one"), periods(report, "two")
     check(one >= 20, f"enough samples to compare: {one} and {two}")
-    check(1.5 < two / one < 2.7, f"two has twice the samples of one: {two} and {one}")
+    check(1.4 < two / one < 2.9, f"two has twice the samples of one: {two} and {one}")
 
 
 # -------------------------------------------------------------------------------------------------------------- shares

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static unsigned long burn(unsigned long units) {
+__attribute__((noinline)) static unsigned long burn(unsigned long units) {
   unsigned long value = units;
   for (unsigned long i = 0; i < units * 2000000UL; ++i) __asm__ volatile("addq %1, %0" : "+r"(value) : "r"(i));
   return value;

@@ -1,6 +1,6 @@
 // Known shares of CPU time: work in "one" and twice as much in "two", in several shapes. Prints a sum, so that nothing is left out.
 //
-//   cpu_shares plain UNITS             one and two, called from main
+//   cpu_shares plain UNITS             one and two in turns, called from main
 //   cpu_shares threads COUNT UNITS     the same in threads that never allocate
 //   cpu_shares c11 COUNT UNITS         the same with the threads of C11
 //   cpu_shares segments UNITS          segment 1 runs one only, segment 2 two only, segment 3 one only; between 2 and 3 nothing is profiled
@@ -16,8 +16,8 @@
 
 #include <heaptape/profile.h>
 
-// A unit is a few milliseconds on any machine of these years.
-static unsigned long burn(unsigned long units) {
+// A unit is a millisecond or so. Not inlined: two copies of a loop may differ in speed.
+__attribute__((noinline)) static unsigned long burn(unsigned long units) {
   unsigned long value = units;
   for (unsigned long i = 0; i < units * 2000000UL; ++i) __asm__ volatile("addq %1, %0" : "+r"(value) : "r"(i));
   return value;
@@ -26,13 +26,20 @@ static unsigned long burn(unsigned long units) {
 __attribute__((noinline)) unsigned long one(unsigned long units) { return burn(units) + 1; }
 __attribute__((noinline)) unsigned long two(unsigned long units) { return burn(2 * units) + 2; }
 
+// In turns: a tick that comes late sees the one in the other's place as often as the other way round.
+__attribute__((noinline)) unsigned long both(unsigned long units) {
+  unsigned long sum = 0;
+  for (int i = 0; i < 10; ++i) sum += one(units / 10) + two(units / 10);
+  return sum;
+}
+
 static unsigned long g_units;
 static atomic_ulong g_sum;
 static atomic_int g_go;
 
 static void* work(void* unused) {
   (void)unused;
-  atomic_fetch_add(&g_sum, one(g_units) + two(g_units));
+  atomic_fetch_add(&g_sum, both(g_units));
   return NULL;
 }
 
@@ -81,7 +88,7 @@ int main(int count, char** words) {
   const unsigned long first = count > 2 ? strtoul(words[2], NULL, 10) : 1;
   g_units = count > 3 ? strtoul(words[3], NULL, 10) : first;
   unsigned long sum = 0;
-  if (strcmp(shape, "plain") == 0) sum = one(first) + two(first);
+  if (strcmp(shape, "plain") == 0) sum = both(first);
   if (strcmp(shape, "threads") == 0) run_threads(first, work, 0);
   if (strcmp(shape, "c11") == 0) run_c11_threads(first);
   if (strcmp(shape, "late") == 0) run_threads(2, wait_and_work, 1);
