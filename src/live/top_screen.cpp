@@ -240,10 +240,9 @@ std::string TopScreen::row_text(const Row& row, bool selected, unsigned width, c
 
 void TopScreen::draw_list(std::vector<std::string>& lines, unsigned width, unsigned height, const TextStyle& style,
                           bool quick) {
-  lines.push_back(
-      style.dim(padded_left(fmt::format("  {:>7} {:>8} {:>7} {:>9}  where (by {})", "live", "growth",
-                                        order_ == TopOrder::Rate ? "alloc/s" : "total", "blocks", order_name(order_)),
-                            width)));
+  const std::string titles = fmt::format("  {:>7} {:>8} {:>7} {:>9}  where (by {})", "live", "growth",
+                                         order_ == TopOrder::Rate ? "alloc/s" : "total", "blocks", order_name(order_));
+  lines.push_back(style.dim(shortened(titles, width)));
   page_rows_ = height > kHeadLines + 1 ? height - kHeadLines - 1 : 1;
   if (selected_ < first_) first_ = selected_;
   if (selected_ >= first_ + page_rows_) first_ = selected_ - page_rows_ + 1;

@@ -76,16 +76,21 @@ def wait_until(condition, what, seconds=30):
         time.sleep(0.02)
 
 
+def real_python():
+    """The interpreter itself: what PATH has may be a script that starts it."""
+    return str(Path(sys.executable).resolve())
+
+
 # ------------------------------------------------------------------------------------------------------------ the log
 
 @each(a_leaky_server=lambda: [program("leaky_server"), "2000"],
-      python=lambda: [installed("python3"), "-c", "x = [str(i) * 20 for i in range(50000)]; print(len(x))"],
+      python=lambda: [real_python(), "-c", "x = [str(i) * 20 for i in range(50000)]; print(len(x))"],
       sqlite=lambda: [installed("sqlite3"), ":memory:",
                       "create table t(x); with recursive c(i) as (select 1 union all select i+1 from c where i < 20000) "
                       "insert into t select hex(i) from c; select count(*), sum(length(x)) from t;"])
 def the_figures_of_a_log_add_up_with(test, command):
     native = test.run(command())
-    outcome, snapshots = log_of(test, command())
+    outcome, snapshots = log_of(test, command(), "--log-churn", "100K", env={"PYTHONMALLOC": "malloc"})
     equal(outcome.out, native.out, "output")
     equal(outcome.status, native.status, "status")
     equal([snapshot.number for snapshot in snapshots], list(range(1, len(snapshots) + 1)), "numbers")
@@ -103,7 +108,7 @@ def the_figures_of_a_log_add_up_with(test, command):
     equal(last.why, "exit", "the last one")
     for i in range(2):
         equal(sum(line.live[i] for line in last.lines.values()), last.total.live[i], "the last one is complete")
-    facts = outcome.tape.facts()["summary"]
+    facts = outcome.tape.facts()
     equal(last.total.live, (facts["live_bytes"], facts["live_blocks"]), "live at the end, as on the tape")
     equal(last.total.alloc, (facts["allocated_bytes"], facts["allocated_blocks"]), "allocated, as on the tape")
     outcome.tape.verify()
@@ -144,7 +149,7 @@ def every_stack_is_explained_once_with_module_and_offset_beside_the_name(test):
 @case
 def only_what_changed_is_shown_unless_all_is_wanted(test):
     code = "a = [bytes(1000) for i in range(100)]\nfor i in range(3000): bytes(1000)"
-    command = [installed("python3"), "-c", code]
+    command = [real_python(), "-c", code]
     _, some = log_of(test, command, "--log-churn", "300K")
     _, everything = log_of(test, command, "--log-churn", "300K", "--log-all")
     check(len(some[-2].lines) < len(some[-1].lines), "the last but one shows less than the last")
@@ -247,7 +252,7 @@ def a_log_that_cannot_be_created_is_said_before_the_program_runs(test):
 
 @case
 def a_log_of_a_program_that_cannot_be_executed_is_not_left_behind(test):
-    (test.work / "broken").write_bytes(b"\x7fELF nonsense")
+    (test.work / "broken").write_bytes(b"#!/nowhere/at/all\n")
     (test.work / "broken").chmod(0o755)
     test.record(["./broken"], options=[f"--log={test.dir}/the.log"])
     check(not (test.dir / "the.log").exists(), "no log")
@@ -269,7 +274,7 @@ def a_program_that_passes_its_limit_is_stopped_with_a_report(test):
     equal(outcome.status, 128 + signal.SIGTERM, "status")
     text = outcome.err.decode()
     check("the live heap has passed 500 kB" in text, text)
-    check(re.search(r"49\d kB +49\d kB +7\d\d +cache_insert leaky_server.c:\d+ <- handle_request", text), text)
+    check(re.search(r"49\d kB +49\d kB +[67]\d\d +cache_insert leaky_server.c:\d+ <- handle_request", text), text)
     marks = outcome.tape.facts().get("marks") or json.loads(demand("marks", "--json", outcome.tape.path))
     check("max-live passed" in str(marks), f"marks: {marks}")
     outcome.tape.verify()
@@ -302,18 +307,19 @@ def start_server(test, *options, pause="1000"):
 
 def stop_server(test, process, pid):
     os.kill(pid, signal.SIGTERM)
-    equal(test.finish(process).status, 128 + signal.SIGTERM, "status of the server")
+    process.communicate(timeout=60)
+    equal(process.returncode, 128 + signal.SIGTERM, "status of the server")
 
 
 @case
 def top_prints_what_a_running_program_has_in_use(test):
     process, tape, pid = start_server(test)
     text = demand("top", "--once", "-p", pid)
-    rows = re.findall(r"^ +(\S+ k?B) +(\S+ k?B) +([\d,]+)  (\S+)", text, re.M)
+    rows = re.findall(r"^ +(\S+ [kM]?B) +(\S+ [kM]?B) +([\d,]+)  (\S+)", text, re.M)
     equal(rows[-1][3], "cache_insert", "the largest is last")
     equal(rows[-1][0], rows[-1][1], "nothing of it was ever freed")
     turned = demand("top", "--once", "--first", tape)
-    equal(re.findall(r"^ +\S+ k?B +\S+ k?B +[\d,]+  (\S+)", turned, re.M)[0], "cache_insert", "the largest is first")
+    equal(re.findall(r"^ +\S+ [kM]?B +\S+ [kM]?B +[\d,]+  (\S+)", turned, re.M)[0], "cache_insert", "the largest is first")
     check("#1  handle_request" in demand("top", "--once", "--frames", tape), "whole stacks")
     answer = json.loads(demand("top", "--once", "--json", tape))
     equal(answer["pid"], pid, "pid")
@@ -380,7 +386,7 @@ class Terminal:
         if not pictures:
             return []
         plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", pictures[-1].split("\x1b[J")[0])
-        return plain.split("\r\n")
+        return plain.replace("\r", "").split("\n")
 
     def wait_for(self, condition, what, seconds=30):
         deadline = time.monotonic() + seconds
@@ -457,7 +463,7 @@ def record_top_shows_the_program_when_its_output_goes_elsewhere(test):
     view.wait_for(contains("cache_insert"), "the list")
     equal(view.end(60), 0, "status of the program")
     equal((test.work / "out").read_text(), "38890 bytes sent\n", "output of the program")
-    check("4,000 blocks" in (test.work / "err").read_text(), (test.work / "err").read_text())
+    check("4,001 blocks" in (test.work / "err").read_text(), (test.work / "err").read_text())
 
 
 @case
