@@ -9,6 +9,8 @@
 #ifndef HEAPTAPE_HEAPTAPE_H
 #define HEAPTAPE_HEAPTAPE_H
 
+#include <heaptape/where.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif

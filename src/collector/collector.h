@@ -5,11 +5,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "base/result.h"
+#include "collector/answer_desk.h"
 #include "collector/collector_options.h"
+#include "collector/control_server.h"
 #include "collector/program_end.h"
 #include "collector/recording.h"
 #include "collector/shared_memory.h"
@@ -47,11 +50,16 @@ public:
   CollectorResult run(UniqueFd link, const Tell& tell);
 
 private:
+  enum class Left : std::uint8_t { Gone, Replaced, Stopped }; // why the program is followed no longer
+
   bool wait_for_program(ProgramEnd& end);
   CollectorResult record(ProgramEnd& end, const Tell& tell);
-  bool follow(Recording& recording, ProgramEnd& end, CollectorResult& result, const Tell& tell);
+  Left follow(Recording& recording, ProgramEnd& end, CollectorResult& result, const Tell& tell);
+  void serve(Recording& recording, AnswerDesk& desk);
+  ControlReply reply_to(const ControlRequest& request, Recording& recording);
   CollectorResult not_attached(ProgramEnd& end);
   void sleep(std::uint64_t ns);
+  void wake(); // from any thread
   std::uint64_t rest_after(const Round& round, std::uint64_t since_last_ns);
   void release_program();
   Meta known_facts() const;
@@ -65,7 +73,11 @@ private:
   std::optional<TapeWriter> writer_;
   std::string tape_path_;
   std::uint64_t tape_start_ns_ = 0;
+  std::uint64_t tape_start_realtime_ns_ = 0;
+  bool stop_asked_ = false;
   std::uint64_t last_rest_ns_ = 0;
+  std::unique_ptr<ControlServer>
+      control_; // none: nobody can ask. Outlives run(), so that who asked to stop waits for the whole tape
 };
 
 // Makes the process a collector: a session of its own, deaf to the terminal's signals, no descriptor but stderr and `keep`,

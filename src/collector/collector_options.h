@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "wire/layout.h"
 
@@ -26,6 +27,10 @@ struct CollectorOptions {
   bool index = true;   // and an index
   // Does that: called when the tape is complete, before the summary is printed. May be empty.
   std::function<void(CollectorResult&)> finish{};
+  // Asked in every round; true ends the recording in good order, and the program goes on. May be empty.
+  std::function<bool()> should_stop{};
+  // A command that is given a tape and an address and says what is there; for heaptape_where(). See AnswerDesk.
+  std::vector<std::string> where_command{};
   // For the tape's META; each may be empty. Command and program are used when /proc has nothing to say any more.
   std::string options_text; // the options as given
   std::string command;      // arguments, each terminated by a NUL byte

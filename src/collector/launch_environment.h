@@ -6,7 +6,9 @@
 //   HEAPTAPE_FOLLOW       1: children too (--follow)    HEAPTAPE_FREE_STACKS 0: none for frees (--no-free-stacks)
 //   HEAPTAPE_SYMBOLS      0: no names (--no-symbols)    HEAPTAPE_INDEX       0: no index (--no-index)
 //
-// and, for the recorder alone: HEAPTAPE_COLLECTOR (path of the heaptape binary), HEAPTAPE_SHM_FD, HEAPTAPE_SHM_KEY (decimal
+//   HEAPTAPE_RUNTIME_DIR  folder of the control sockets (collector/control_folder.h)
+//
+// and, for the recorder alone: HEAPTAPE_COLLECTOR (path of the heaptape binary, or unix:SOCKET of one that listens), HEAPTAPE_SHM_FD, HEAPTAPE_SHM_KEY (decimal
 // numbers), HEAPTAPE_DIRECTORY (where a tape goes that the user did not name).
 #pragma once
 

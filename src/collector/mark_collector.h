@@ -22,6 +22,8 @@ public:
   // The mark that its text came before; `known` is the mark but for name and kind. A signal handler may make one while its thread
   // is in the middle of another, so the text is what came last.
   void add(const RingItem& item, Mark known);
+  // One that nobody in the program made.
+  void add_whole(Mark mark) { marks_.push_back(std::move(mark)); }
   // The slot's thread has ended.
   void forget(std::uint32_t slot) { texts_.erase(slot); }
 

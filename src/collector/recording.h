@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "collector/control_message.h"
 #include "collector/event_builder.h"
 #include "collector/maps_follower.h"
 #include "collector/module_files.h"
@@ -46,17 +47,28 @@ public:
   // Takes out what is ready; from time to time also samples, thread names and so on. `now_ns` is CLOCK_MONOTONIC.
   Round step(std::uint64_t now_ns);
 
+  // Puts everything that the program has done up to now onto the tape, and how it stands: threads, memory, mappings. A thread that
+  // is inside a hook is waited for only shortly.
+  void flush();
+  // Names this moment, then flush().
+  void mark(const std::string& name, MarkKind kind);
+  // What flush() would leave on the tape. Without the names of the files.
+  LiveRecording figures() const;
+
   // The tape takes no more. From then on step() only counts the events, until the program's end: what is missing has a number.
   bool failed() const { return sink_.error().has_value(); }
   const TapeSink& sink() const { return sink_; }
   ModuleFiles& files() { return files_; }
+  const std::string& executable() const { return executable_; }
 
   // The program has become another one by exec.
   bool program_replaced() const;
 
   // After the program's end: takes out all that is ready.
   void drain();
-  // Completes the tape; after drain(). The result is also its last block.
+  // Instead of drain(), while the program goes on: what it has done up to now.
+  void break_off();
+  // Completes the tape; after drain() or break_off(). The result is also its last block.
   Summary finish(Ending ending, std::int32_t detail, const std::string& note);
 
 private:
@@ -70,6 +82,7 @@ private:
     if (failed()) return count_only_;
     return builder_;
   }
+  void catch_up();
   void keep_house(std::uint64_t now_ns, bool busy);
   void write_meta(const Meta& known);
   void write_modules();
@@ -78,6 +91,7 @@ private:
   void write_samples();
   void take_sample();
   void look_at_maps(std::uint64_t now_ns, bool busy);
+  void read_maps(std::uint64_t now_ns, std::uint64_t most_ns);
   void name_threads();
   void reap_threads();
   Thread describe(ThreadId id, const ThreadList::Known& known, std::uint64_t ended_us) const;

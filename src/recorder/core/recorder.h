@@ -33,6 +33,8 @@ extern constinit Recorder g_recorder;
 // nobody prepared reads "no" and cannot touch its parent's tape.
 struct alignas(4096) Switch {
   std::atomic<std::uint32_t> on;
+  std::atomic<std::uint32_t>
+      attached; // the shared memory is mapped here, whether or not we are recording at the moment
 };
 extern constinit Switch g_switch;
 

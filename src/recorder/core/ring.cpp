@@ -12,11 +12,6 @@ namespace {
 // Room left for hooks in signal handlers that interrupt a hook between its look at the limit and its reservation.
 constexpr std::uint64_t kSlack = 64;
 
-bool collector_is_gone(const wire::Header& header) noexcept {
-  return header.collector_state.load(std::memory_order_acquire) == wire::kCollectorDone ||
-         (header.collector_mutex[0].load(std::memory_order_acquire) & wire::kCollectorDied) != 0;
-}
-
 void wake_collector(wire::Header& header) noexcept {
   if (header.collector_asleep.load(std::memory_order_acquire) == 0 || in_sandbox()) return;
   header.wake.fetch_add(1, std::memory_order_release);
@@ -36,6 +31,11 @@ void wait_a_little(wire::Header& header, std::uint32_t drained) noexcept {
 }
 
 } // namespace
+
+bool collector_is_gone(const wire::Header& header) noexcept {
+  return header.collector_state.load(std::memory_order_acquire) == wire::kCollectorDone ||
+         (header.collector_mutex[0].load(std::memory_order_acquire) & wire::kCollectorDied) != 0;
+}
 
 bool make_room(ThreadState& thread) noexcept {
   wire::Header& header = *g_recorder.header;
