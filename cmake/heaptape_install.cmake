@@ -1,11 +1,16 @@
 # cmake --install, the Debian package (cpack), and the test that tries both.
 #   bin/heaptape
 #   lib/MULTIARCH/heaptape/libheaptape.so   in a folder of its own: it is preloaded, never linked against
+#   lib/MULTIARCH/heaptape/libheaptape.so-gdb.py   where gdb looks for it
 #   include/heaptape/*.h
 #   share/man/man1/heaptape*.1, and completions for bash, zsh and fish
 #   share/doc/heaptape/copyright, CHANGELOG.md
 install(TARGETS heaptape RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS heaptape_recorder LIBRARY DESTINATION ${HEAPTAPE_INSTALL_RECORDER_DIR})
+install(
+  FILES ${PROJECT_SOURCE_DIR}/src/recorder/heaptape-gdb.py
+  DESTINATION ${HEAPTAPE_INSTALL_RECORDER_DIR}
+  RENAME libheaptape.so-gdb.py)
 install(
   DIRECTORY ${PROJECT_SOURCE_DIR}/include/heaptape ${PROJECT_BINARY_DIR}/include/heaptape
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}

@@ -149,5 +149,6 @@ static inline int heaptape_heap(struct heaptape_figures* figures) {
 
 #include <heaptape/pool.h>
 #include <heaptape/profile.h>
+#include <heaptape/where.h>
 
 #endif

@@ -1,6 +1,5 @@
 // heaptape explain, history, owner, events, ...: one command of the shell, without a shell.
-#include <sys/stat.h>
-
+#include "cli/choose_tape.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/exit_codes.h"
@@ -25,12 +24,13 @@ private:
 };
 
 std::string help_of(const Command& command) {
-  std::string text = "usage: heaptape " + std::string(command.name) + " [options] [TAPE]" +
+  std::string text = "usage: heaptape " + std::string(command.name) + " [options] [TAPE | -p PID]" +
                      (command.arguments.empty() ? "" : " ") + std::string(command.arguments) + "\n\n";
   text += std::string(1, static_cast<char>(std::toupper(command.summary[0]))) + std::string(command.summary.substr(1)) +
           ".\n\n";
   text += std::string(command.help);
-  text += "\n--at POSITION   the moment that is asked about (default: end): an event's number,\n"
+  text += "\n-p PID          asks a program that is being recorded ('heaptape ps'), up to now\n"
+          "--at POSITION   the moment that is asked about (default: end): an event's number,\n"
           "                a time such as 12.5s, peak, start, end, a mark, or a sum: peak-1\n"
           "--limit N       the tape seems to end with event N\n"
           "--names FORM    short (default), full or mangled\n"
@@ -38,12 +38,6 @@ std::string help_of(const Command& command) {
           "\nThe same command in 'heaptape shell': " +
           std::string(command.example) + "\n";
   return text;
-}
-
-// What is no file is the command's, unless it is called like a tape.
-bool may_be_tape(const std::string& word) {
-  struct stat facts {};
-  return word.ends_with(".tape") || (::stat(word.c_str(), &facts) == 0 && !S_ISDIR(facts.st_mode));
 }
 
 } // namespace

@@ -33,6 +33,11 @@ Result<std::string> newest_tape(const std::string& folder) {
   return newest;
 }
 
+bool may_be_tape(const std::string& word) {
+  struct stat facts {};
+  return word.ends_with(".tape") || (::stat(word.c_str(), &facts) == 0 && !S_ISDIR(facts.st_mode));
+}
+
 Result<> choose_tape(std::string& name) {
   if (!name.empty()) return Unit{};
   Result<std::string> newest = newest_tape(".");

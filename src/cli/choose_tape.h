@@ -11,6 +11,9 @@ namespace heaptape::cli {
 // The newest *.tape of a folder; NotFound when there is none.
 Result<std::string> newest_tape(const std::string& folder);
 
+// Whether a word of the command line that may be a tape is one: it is called like one, or there is such a file.
+bool may_be_tape(const std::string& word);
+
 // When `name` is empty, makes it the newest tape in the current directory, and says so on standard error.
 Result<> choose_tape(std::string& name);
 

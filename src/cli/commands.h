@@ -28,7 +28,14 @@ int import_tape(Arguments arguments);
 int shell(Arguments arguments);
 // A command of the shell by its name.
 int ask(std::string_view name, Arguments arguments);
-// Started by the recorder in programs that run without `heaptape record`; not for users.
+// The collector of programs that run without `heaptape record`: of one, started by the recorder, or of all who come.
 int collect(Arguments arguments);
+int ps(Arguments arguments);
+int mark(Arguments arguments);
+int snapshot(Arguments arguments);
+int stop(Arguments arguments);
+int flush(Arguments arguments);
+int where(Arguments arguments);
+int gdb(Arguments arguments);
 
 } // namespace heaptape::cli

@@ -30,6 +30,8 @@ void add_index(const CollectorResult& result) {
 
 } // namespace
 
+std::vector<std::string> where_command() { return {"/proc/self/exe", "where", "--color", "never"}; }
+
 std::function<void(CollectorResult&)> tape_finisher(const CollectorOptions& options) {
   const bool symbols = options.symbols, index = options.index;
   if (!symbols && !index) return {};

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "cli/by_pid.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/exit_codes.h"
@@ -16,34 +17,42 @@ namespace {
 struct Command {
   std::string_view name;
   int (*run)(Arguments);
+  bool takes_pid = false; // in place of a tape
 };
 
 constexpr std::array kCommands{
     Command{"record", record},
-    Command{"report", report},
-    Command{"leaks", leaks},
-    Command{"peak", peak},
+    Command{"report", report, true},
+    Command{"leaks", leaks, true},
+    Command{"peak", peak, true},
     Command{"top", top},
-    Command{"timeline", timeline},
-    Command{"cpu", cpu},
-    Command{"diff", diff},
-    Command{"budget", budget},
-    Command{"dump", dump},
-    Command{"info", info},
-    Command{"verify", verify},
-    Command{"export", export_tape},
+    Command{"timeline", timeline, true},
+    Command{"cpu", cpu, true},
+    Command{"diff", diff, true},
+    Command{"budget", budget, true},
+    Command{"dump", dump, true},
+    Command{"info", info, true},
+    Command{"verify", verify, true},
+    Command{"export", export_tape, true},
     Command{"import", import_tape},
     Command{"index", index},
     Command{"symbolize", symbolize},
-    Command{"shell", shell},
-    Command{"sql", sql},
+    Command{"shell", shell, true},
+    Command{"sql", sql, true},
+    Command{"where", where, true},
+    Command{"ps", ps},
+    Command{"mark", mark},
+    Command{"snapshot", snapshot},
+    Command{"stop", stop},
+    Command{"flush", flush},
+    Command{"gdb", gdb},
     Command{"collect", collect},
 };
 
 // Commands of the shell that read well by themselves.
-constexpr std::array kAsked{"explain", "history", "owner",  "blocks",   "where",       "events", "event",
-                            "stack",   "live",    "stats",  "threads",  "marks",       "symbol", "symbolat",
-                            "text",    "map",     "arenas", "mappings", "checkpoints", "scopes", "pools"};
+constexpr std::array kAsked{"explain", "history", "owner",    "blocks", "events",      "event",  "stack",
+                            "live",    "stats",   "threads",  "marks",  "symbol",      "symbolat", "text",
+                            "map",     "arenas",  "mappings", "pools",  "checkpoints", "scopes"};
 
 constexpr std::string_view kHelp =
     R"(heaptape records every heap event of a program onto a tape and plays the tape back.
@@ -71,7 +80,16 @@ constexpr std::string_view kHelp =
   heaptape export --format F [TAPE]   a tape for other tools: pprof, folded, massif, heaptrack, html, ...
   heaptape import heaptrack FILE      a tape from a data file of heaptrack
 
-Also: owner, blocks, events, event, stack, where, live, stats, threads, marks, text, checkpoints, scopes, symbol, symbolat, arenas,
+While a program is being recorded:
+  heaptape ps                         what is being recorded
+  heaptape COMMAND -p PID             all of the above that read a TAPE: leaks, report, explain, history, ...
+  heaptape where [-p PID] ADDR        where a pointer comes from: size, age, thread, allocating and freeing stack
+  heaptape mark -p PID NAME           name this moment; 'snapshot -p PID' for moments to compare
+  heaptape stop -p PID                finish the tape; the program goes on
+  heaptape gdb TAPE CORE | -p PID     gdb that can ask heaptape: heaptape where EXPR, top, leaks, history
+  heaptape collect --listen SOCKET    one collector for many programs
+
+Also: owner, blocks, events, event, stack, live, stats, threads, marks, text, checkpoints, scopes, pools, symbol, symbolat, arenas,
 mappings; these are commands of the shell that work alone ('heaptape owner --help').
 
 Without TAPE, the newest *.tape in the current directory is meant.
@@ -122,11 +140,16 @@ int run(Arguments arguments) {
   static constexpr const char* kHelpOption = "--help";
   const bool wants_help = name == "help";
   const std::string_view wanted = wants_help ? rest.front() : name;
+  if (wants_help) rest = Arguments(&kHelpOption, 1);
+  const auto run_with_tapes = [&](auto&& command) {
+    const Result<Arguments> replaced = with_tapes_of_programs(rest);
+    return replaced ? command(replaced.value()) : fail(replaced.error());
+  };
   for (const Command& command : kCommands) {
-    if (command.name == wanted) return command.run(wants_help ? Arguments(&kHelpOption, 1) : rest);
+    if (command.name == wanted) return command.takes_pid ? run_with_tapes(command.run) : command.run(rest);
   }
   for (const std::string_view asked : kAsked) {
-    if (asked == wanted) return ask(asked, wants_help ? Arguments(&kHelpOption, 1) : rest);
+    if (asked == wanted) return run_with_tapes([&](Arguments words) { return ask(asked, words); });
   }
   say(fmt::format("there is no command '{}'; 'heaptape --help' lists them", wanted));
   return kTrouble;

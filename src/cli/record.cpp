@@ -42,14 +42,16 @@ the program was not run.
 The options can come from the environment, too: HEAPTAPE_OUTPUT, HEAPTAPE_FORCE=1,
 HEAPTAPE_QUIET=1, HEAPTAPE_FOLLOW=1, HEAPTAPE_FREE_STACKS=0, HEAPTAPE_MAX_DEPTH,
 HEAPTAPE_MAX_TAPE, HEAPTAPE_ON_FULL, HEAPTAPE_CPU, HEAPTAPE_HEAP=0, HEAPTAPE_ALLOC_FN,
-HEAPTAPE_FREE_FN, HEAPTAPE_TAPE=0, HEAPTAPE_LOG and their like. So a program can be recorded
-that is started without heaptape: LD_PRELOAD=/path/to/libheaptape.so PROGRAM.
+HEAPTAPE_FREE_FN, HEAPTAPE_TAPE=0, HEAPTAPE_LOG and their like. HEAPTAPE_RUNTIME_DIR is the
+folder for the sockets by which others ask about the recording ('heaptape ps'). So a program
+can be recorded that is started without heaptape: LD_PRELOAD=/path/to/libheaptape.so PROGRAM.
 )"};
 
 struct RecordRequest {
   RecordOptions options;
   std::vector<std::string> command;
   bool debugger = false;
+  std::vector<std::string> gdb_options{};
   bool perf = false;
   bool top = false;
 };
@@ -67,7 +69,7 @@ int run_under_tool(const RecordRequest& request, const Program& program, const s
   command.front() = program.path;
   const std::string name(base_name(request.command.front()));
   const std::vector<std::string> words = request.debugger
-                                             ? gdb_command(variables, command)
+                                             ? gdb_command(variables, command, request.gdb_options)
                                              : perf_command(variables, command, "heaptape." + name + ".perf.data");
   const Result<std::string> tool = find_program(words.front(), std::getenv("PATH"));
   if (!tool) {
@@ -83,7 +85,7 @@ std::string working_directory() {
   return directory ? std::string(directory.get()) : std::string(".");
 }
 
-int run(const RecordRequest& request) {
+int run(RecordRequest& request) {
   const Result<Program> program = resolve_program(request.command, std::getenv("PATH"));
   if (!program) {
     return end_with(
@@ -107,6 +109,7 @@ int run(const RecordRequest& request) {
   if (under_tool) {
     if (const Result<> folder = check_tape_folder(request.options.collector.tape); !folder) return fail(folder.error());
     const RecorderLink link{library.value(), binary.value(), working_directory(), std::nullopt};
+    request.gdb_options = gdb_knows_heaptape(binary.value(), library.value());
     return run_under_tool(request, program.value(), recorder_variables(request.options, link, preload));
   }
   std::optional<TopBeside> view;
@@ -246,6 +249,7 @@ int record(Arguments arguments) {
   if (no_index) collector.index = false;
   collector.finish = tape_finisher(collector);
   if (const Result<> added = add_watcher(collector); !added) return fail(added.error());
+  collector.where_command = where_command();
   for (const char* word : split.options)
     collector.options_text += (collector.options_text.empty() ? "" : " ") + std::string(word);
   request.command.assign(split.command.begin(), split.command.end());

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "cli/by_pid.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/console.h"
@@ -100,7 +101,8 @@ public:
   Report(const TapeView& view, const Wishes& wishes, const TreeOptions& tree, FrameFilter filter, Filter where,
          Suppressions suppressions)
       : view_(view), wishes_(wishes), tree_(tree), filter_(std::move(filter)), where_(std::move(where)),
-        suppressions_(std::move(suppressions)), sizes_(tree.by == GroupBy::Size ? Sizes::Apart : Sizes::Together) {}
+        suppressions_(std::move(suppressions)), sizes_(tree.by == GroupBy::Size ? Sizes::Apart : Sizes::Together),
+        running_(is_up_to_date(view.path())) {}
 
   Result<> gather() {
     const bool window = !wishes_.from.empty() || !wishes_.to.empty();
@@ -227,7 +229,7 @@ private:
     std::string title;
     switch (kind) {
     case CostKind::Leaks:
-      title = "Still live at the end";
+      title = running_ ? "Live now" : "Still live at the end";
       apply_suppressions(costs);
       break;
     case CostKind::Peak: {
@@ -295,7 +297,7 @@ private:
       for (const auto& [name, count] : summary.losses)
         overview_->not_seen.push_back(name + ": " + loss_sentence(name, count));
     } else {
-      overview_->ending = ending_text({}, false);
+      overview_->ending = running_ ? "it is still running" : ending_text({}, false);
     }
     const Answers& answers = view_.answers();
     if (const std::uint64_t unknown = answers.totals.unknown_releases; unknown != 0) {
@@ -332,6 +334,7 @@ private:
   Suppressions suppressions_;
   std::vector<Suppression> suppressions_used_;
   Sizes sizes_;
+  bool running_; // the program was asked a moment ago
   std::optional<Overview> overview_;
   std::optional<AllocationCost> cost_;
   std::vector<Section> sections_;

@@ -9,6 +9,7 @@
 
 #include "base/number_text.h"
 #include "base/system_error.h"
+#include "cli/by_pid.h"
 #include "cli/choose_tape.h"
 #include "cli/console.h"
 #include "cli/progress.h"
@@ -28,8 +29,13 @@ Result<std::string> read_file(const std::string& path) {
 void say_what_is_wrong(const TapeView& view) {
   const TapeReader& tape = view.tape();
   if (tape.event_count() == 0 && tape.cpu().empty()) say(view.path() + " holds no events");
-  if (!tape.summary())
-    say(view.path() + " has no end: the recording was cut off or is still running; this is what is there");
+  const std::optional<LiveRecording> running = tape.summary() ? std::nullopt : recording_of(view.path());
+  if (running && !is_up_to_date(view.path())) {
+    say(fmt::format("{} is still being recorded: this is what has been written so far; '-p {}' asks for all",
+                    view.path(), running->pid));
+  } else if (!tape.summary() && !running) {
+    say(view.path() + " has no end: the recording was cut off; this is what is there");
+  }
   // Events are checked when they are read, and most answers come from the index; a tape that is quickly checked is checked now.
   constexpr std::uint64_t kQuick = std::uint64_t{256} << 20;
   std::vector<Damage> events;
@@ -42,7 +48,7 @@ void say_what_is_wrong(const TapeView& view) {
   if (answers.unread_events != 0)
     say(count_of(answers.unread_events, "event") + " could not be read; figures are without them");
   if (view.nameless()) say("no names were found for this program; functions are shown as module+offset");
-  if (view.symbolized_here()) say("names are read from the program's files, for the tape holds none");
+  if (view.symbolized_here() && !running) say("names are read from the program's files, for the tape holds none");
 }
 
 } // namespace

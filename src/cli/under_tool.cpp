@@ -8,9 +8,17 @@ std::string shell_quoted(std::string_view text) {
   return quoted + "'";
 }
 
-std::vector<std::string> gdb_command(const std::vector<std::string>& variables,
-                                     const std::vector<std::string>& command) {
+std::vector<std::string> gdb_knows_heaptape(const std::string& binary, const std::string& library) {
+  const std::string folder = library.substr(0, library.rfind('/'));
+  // gdb loads it by itself, too, when the program loads the library; without the first option it would warn instead.
+  return {"-iex", "add-auto-load-safe-path " + folder, "-iex", "source " + library + "-gdb.py",
+          "-iex", "set heaptape binary " + binary};
+}
+
+std::vector<std::string> gdb_command(const std::vector<std::string>& variables, const std::vector<std::string>& command,
+                                     const std::vector<std::string>& options) {
   std::vector<std::string> words{"gdb", "-q"};
+  words.insert(words.end(), options.begin(), options.end());
   if (!variables.empty()) {
     // gdb runs "exec WRAPPER PROGRAM ARGS" in a shell. env is not preloaded, and the shell is not either.
     std::string wrapper = "set exec-wrapper env";

@@ -19,6 +19,14 @@ TEST(UnderTool, GdbSetsTheVariablesForTheProgramOnly) {
   EXPECT_EQ(gdb_command({}, {"/bin/app"}), (Words{"gdb", "-q", "--args", "/bin/app"}));
 }
 
+TEST(UnderTool, GdbIsGivenTheCommandsBesideTheLibraryBeforeItLoadsTheProgram) {
+  const Words options = gdb_knows_heaptape("/usr/bin/heaptape", "/usr/lib/heaptape/libheaptape.so");
+  EXPECT_EQ(options,
+            (Words{"-iex", "add-auto-load-safe-path /usr/lib/heaptape", "-iex",
+                   "source /usr/lib/heaptape/libheaptape.so-gdb.py", "-iex", "set heaptape binary /usr/bin/heaptape"}));
+  EXPECT_EQ(gdb_command({}, {"/bin/app"}, {"-iex", "x"}), (Words{"gdb", "-q", "-iex", "x", "--args", "/bin/app"}));
+}
+
 TEST(UnderTool, PerfRunsEnvWhichRunsTheProgram) {
   EXPECT_EQ(perf_command({"LD_PRELOAD=/l.so"}, {"/bin/app", "-x"}, "out.data"),
             (Words{"perf", "record", "-g", "-o", "out.data", "--", "env", "LD_PRELOAD=/l.so", "/bin/app", "-x"}));

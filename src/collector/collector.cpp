@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <filesystem>
 #include <new>
 #include <utility>
 
@@ -97,7 +98,7 @@ Collector::Collector(const CollectorOptions& options, SharedMemory memory, pid_t
 
 Result<> Collector::create_tape(pid_t program_pid) {
   tape_start_ns_ = monotonic_ns();
-  const std::uint64_t wall_ns = realtime_ns();
+  const std::uint64_t wall_ns = tape_start_realtime_ns_ = realtime_ns();
   const TapeNameFacts facts{static_cast<std::uint32_t>(program_pid), program_name_,
                             static_cast<std::time_t>(wall_ns / 1'000'000'000)};
   if (options_.write_tape) {
@@ -129,6 +130,12 @@ Result<> Collector::create_watcher(const WatchedProgram& program) {
   if (!watcher.ok()) return watcher.error();
   watcher_ = std::move(watcher).value();
   return Unit{};
+}
+
+void Collector::wake() {
+  wire::Header& header = memory_.header();
+  header.wake.fetch_add(1, std::memory_order_release);
+  futex_wake_all(header.wake);
 }
 
 void Collector::sleep(std::uint64_t ns) {
@@ -211,8 +218,39 @@ void Collector::stop_program(ProgramEnd& end, std::uint64_t now_ns) {
   }
 }
 
-// Until the program is gone; true when it has become another one by exec.
-bool Collector::follow(Recording& recording, ProgramEnd& end, CollectorResult& result, const Tell& tell) {
+ControlReply Collector::reply_to(const ControlRequest& request, Recording& recording) {
+  switch (request.ask) {
+  case ControlAsk::Info: break;
+  case ControlAsk::Flush: recording.flush(); break;
+  case ControlAsk::Mark: recording.mark(request.name, request.mark); break;
+  case ControlAsk::Stop: stop_asked_ = true; break;
+  }
+  ControlReply reply;
+  if (request.ask != ControlAsk::Info && recording.failed()) {
+    reply.refusal = "the tape takes no more: " + recording.sink().error()->sentence;
+  }
+  reply.recording = recording.figures();
+  reply.recording.collector = ::getpid();
+  reply.recording.started_realtime_ns = tape_start_realtime_ns_;
+  reply.recording.program = recording.executable();
+  if (!tape_path_.empty()) reply.recording.tape = std::filesystem::absolute(tape_path_).lexically_normal();
+  return reply;
+}
+
+// What others ask, if anybody does.
+void Collector::serve(Recording& recording, WhereDesk& desk) {
+  if (control_ && control_->has_requests()) {
+    control_->answer([&](const ControlRequest& request) { return reply_to(request, recording); });
+  }
+  if (desk.asked()) {
+    recording.flush();
+    desk.begin(tape_path_);
+  }
+  if (desk.working()) desk.go_on();
+}
+
+Collector::Left Collector::follow(Recording& recording, ProgramEnd& end, CollectorResult& result, const Tell& tell) {
+  WhereDesk desk(memory_, options_.where_command);
   std::uint64_t last_ns = monotonic_ns(), next_replaced_ns = last_ns + kReplacedEvery;
   while (!end.gone()) {
     const std::uint64_t now_ns = monotonic_ns();
@@ -222,6 +260,8 @@ bool Collector::follow(Recording& recording, ProgramEnd& end, CollectorResult& r
       result.told = true;
       tell(result.problem);
     }
+    serve(recording, desk);
+    if (stop_asked_ || (options_.should_stop && options_.should_stop())) return Left::Stopped;
     if (recording.wants_stop()) stop_program(end, now_ns);
     std::uint64_t rest = rest_after(round, now_ns - last_ns);
     if (recording.is_awaited(now_ns)) rest = std::min(rest, kShortestRest);
@@ -229,11 +269,12 @@ bool Collector::follow(Recording& recording, ProgramEnd& end, CollectorResult& r
     if (rest == 0) continue;
     if (now_ns >= next_replaced_ns) {
       next_replaced_ns = now_ns + kReplacedEvery;
-      if (recording.program_replaced()) return true;
+      if (recording.program_replaced()) return Left::Replaced;
     }
+    if (desk.working()) rest = std::min(rest, kMs);
     if (!end.gone()) sleep(rest);
   }
-  return false;
+  return Left::Gone;
 }
 
 CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
@@ -255,18 +296,29 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
                       {program_, tape_start_ns_, known_facts(), options_.max_tape_bytes,
                        options_.finish != nullptr && writer_.has_value(), std::move(executable_), watcher_.get()});
 
-  const bool replaced = follow(recording, end, result, tell);
+  // A recording that nobody can ask is still a recording.
+  if (Result<std::unique_ptr<ControlServer>> opened = ControlServer::open(program_, [this] { wake(); })) {
+    control_ = std::move(opened).value();
+  }
+  const Left left = follow(recording, end, result, tell);
+  if (control_) control_->close("the recording is over");
   Ending ending = Ending::Unknown;
   int detail = 0;
   std::string note;
   if (recording.failed()) {
     ending = Ending::CollectorStopped;
     note = recording.sink().error()->sentence;
-  } else if (replaced) {
+  } else if (left == Left::Replaced) {
     ending = Ending::Replaced;
+  } else if (left == Left::Stopped) {
+    ending = Ending::CollectorStopped;
+    note = "it was asked to";
   }
   // The events are worth more than how it ended: they come first.
-  recording.drain();
+  if (left == Left::Stopped)
+    recording.break_off();
+  else
+    recording.drain();
   if (ending == Ending::Unknown) {
     end.await_status(kStatusPatienceMs);
     if (const auto status = end.wait_status()) {
@@ -292,11 +344,7 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
 
 CollectorResult Collector::run(UniqueFd link, const Tell& tell) {
   tell_ = tell;
-  wire::Header& header = memory_.header();
-  ProgramEnd end(std::move(link), [&header] {
-    header.wake.fetch_add(1, std::memory_order_release);
-    futex_wake_all(header.wake);
-  });
+  ProgramEnd end(std::move(link), [this] { wake(); });
   return wait_for_program(end) ? record(end, tell) : not_attached(end);
 }
 

@@ -12,10 +12,12 @@
 
 #include "base/result.h"
 #include "collector/collector_options.h"
+#include "collector/control_server.h"
 #include "collector/event_watcher.h"
 #include "collector/program_end.h"
 #include "collector/recording.h"
 #include "collector/shared_memory.h"
+#include "collector/where_desk.h"
 #include "tape/contents.h"
 #include "tape/writer.h"
 
@@ -54,13 +56,18 @@ public:
   CollectorResult run(UniqueFd link, const Tell& tell);
 
 private:
+  enum class Left : std::uint8_t { Gone, Replaced, Stopped }; // why the program is followed no longer
+
   bool wait_for_program(ProgramEnd& end);
   CollectorResult record(ProgramEnd& end, const Tell& tell);
-  bool follow(Recording& recording, ProgramEnd& end, CollectorResult& result, const Tell& tell);
+  Left follow(Recording& recording, ProgramEnd& end, CollectorResult& result, const Tell& tell);
+  void serve(Recording& recording, WhereDesk& desk);
+  ControlReply reply_to(const ControlRequest& request, Recording& recording);
   Result<> create_watcher(const WatchedProgram& program);
   void stop_program(ProgramEnd& end, std::uint64_t now_ns);
   CollectorResult not_attached(ProgramEnd& end);
   void sleep(std::uint64_t ns);
+  void wake(); // from any thread
   std::uint64_t rest_after(const Round& round, std::uint64_t since_last_ns);
   void release_program();
   Meta known_facts() const;
@@ -78,7 +85,11 @@ private:
   std::uint64_t kill_at_ns_ = 0; // when the program was asked to end: until when it may
   std::string tape_path_;
   std::uint64_t tape_start_ns_ = 0;
+  std::uint64_t tape_start_realtime_ns_ = 0;
+  bool stop_asked_ = false;
   std::uint64_t last_rest_ns_ = 0;
+  std::unique_ptr<ControlServer>
+      control_; // none: nobody can ask. Outlives run(), so that who asked to stop waits for the whole tape
 };
 
 // Makes the process a collector: a session of its own, deaf to the terminal's signals, no descriptor but stderr and `keep`,

@@ -38,6 +38,10 @@ struct CollectorOptions {
   std::vector<std::string> alloc_functions{}, free_functions{};
   LiveOptions live{};     // what the watcher is to do
   WatcherFactory watch{}; // makes it; empty: nobody watches
+  // Asked in every round; true ends the recording in good order, and the program goes on. May be empty.
+  std::function<bool()> should_stop{};
+  // A command that is given a tape and an address and says what is there; for heaptape_where(). See WhereDesk.
+  std::vector<std::string> where_command{};
   // For the tape's META; each may be empty. Command and program are used when /proc has nothing to say any more.
   std::string options_text; // the options as given
   std::string command;      // arguments, each terminated by a NUL byte

@@ -153,7 +153,7 @@ int CollectorProcess::wait() {
   return waited == pid_ && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-int collect_for(int socket_fd, const CollectorOptions& given) {
+int collect_for(int socket_fd, const CollectorOptions& given, const CollectFor& how) {
   CollectorOptions options = given;
   UniqueFd socket(socket_fd);
   wire::Hello hello{};
@@ -164,8 +164,9 @@ int collect_for(int socket_fd, const CollectorOptions& given) {
   Result<SharedMemory> memory = SharedMemory::create(options);
   if (!memory.ok()) return refuse(socket.get(), memory.error().sentence);
   prepare_collector_process(memory.value(), socket.get());
+  if (how.prepared) how.prepared();
 
-  const auto program = static_cast<pid_t>(hello.pid);
+  const auto program = how.program != 0 ? how.program : static_cast<pid_t>(hello.pid);
   // It waits for our reply; afterwards a short program may be gone before we look.
   const ProcFiles proc(program);
   const std::string path = proc.executable();

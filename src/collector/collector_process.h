@@ -10,6 +10,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <string>
 
 #include "base/result.h"
@@ -52,6 +53,10 @@ private:
 
 // `heaptape collect FD`: the collector of a program that was started without the launcher. Speaks wire/handshake.h on the
 // inherited socket, then collects until the program is gone. Returns the exit status.
-int collect_for(int socket_fd, const CollectorOptions& options);
+struct CollectFor {
+  pid_t program = 0;                // its pid here; 0: as it says itself
+  std::function<void()> prepared{}; // called when the process has become a collector, before the program runs
+};
+int collect_for(int socket_fd, const CollectorOptions& options, const CollectFor& how = {});
 
 } // namespace heaptape

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <string_view>
 
 #include "base/decimal_text.h"
@@ -173,6 +174,9 @@ std::vector<std::string> recorder_variables(const RecordOptions& options, const 
   if (!collector.index) variables.push_back("HEAPTAPE_INDEX=0");
   if (collector.max_depth != wire::kDefaultMaxDepth) {
     variables.push_back("HEAPTAPE_MAX_DEPTH=" + std::to_string(collector.max_depth));
+  }
+  if (const char* runtime = std::getenv("HEAPTAPE_RUNTIME_DIR"); runtime != nullptr && *runtime != 0) {
+    variables.push_back(std::string("HEAPTAPE_RUNTIME_DIR=") + runtime);
   }
   if (collector.on_full == wire::OnFull::Drop) variables.push_back("HEAPTAPE_ON_FULL=drop");
   if (!collector.alloc_functions.empty())

@@ -9,7 +9,9 @@
 //   HEAPTAPE_ALLOC_FN     functions, separated by commas (--alloc-fn); HEAPTAPE_FREE_FN (--free-fn)
 //   HEAPTAPE_TAPE         0: no tape (--no-tape)        and those of live_options.h
 //
-// and, for the recorder alone: HEAPTAPE_COLLECTOR (path of the heaptape binary), HEAPTAPE_SHM_FD, HEAPTAPE_SHM_KEY (decimal
+//   HEAPTAPE_RUNTIME_DIR  folder of the control sockets (collector/control_folder.h)
+//
+// and, for the recorder alone: HEAPTAPE_COLLECTOR (path of the heaptape binary, or unix:SOCKET of one that listens), HEAPTAPE_SHM_FD, HEAPTAPE_SHM_KEY (decimal
 // numbers), HEAPTAPE_DIRECTORY (where a tape goes that the user did not name).
 #pragma once
 

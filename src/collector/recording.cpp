@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "analysis/summary_of.h"
@@ -25,7 +27,9 @@ constexpr std::uint64_t kMs = 1'000'000;
 constexpr std::uint64_t kFirstSampleEvery = 10 * kMs;
 constexpr std::uint64_t kSamplesPerSpacing = 512; // then twice as far apart: an hour makes 5,000, a week 9,000
 constexpr std::uint64_t kUpkeepEvery = 250 * kMs;
-constexpr std::uint64_t kFlushEvery = 2000 * kMs; // how much of a slow program's tape a killed collector may lose
+constexpr std::uint64_t kFlushEvery = 2000 * kMs;  // how much of a slow program's tape a killed collector may lose
+constexpr std::uint64_t kHookPatience = 100 * kMs; // far longer than any hook takes while its thread runs
+constexpr std::uint64_t kFlushPatience = 5000 * kMs;
 constexpr std::size_t kSamplesPerBlock = 256;
 constexpr std::size_t kCpuSamplesPerBlock = 16384;
 constexpr std::size_t kEndedThreadsPerBlock = 1024;
@@ -106,6 +110,59 @@ Round Recording::step(std::uint64_t now_ns) {
   if (builder_->marks().waiting().size() >= kMarksPerBlock) write_marks();
   keep_house(now_ns, round.more || round.fullest > memory_.config().ring_records / 16);
   return round;
+}
+
+void Recording::catch_up() {
+  const std::uint64_t until = clock_.now(), begin_ns = monotonic_ns();
+  while (true) {
+    clock_.calibrate();
+    const std::uint64_t waited_ns = monotonic_ns() - begin_ns;
+    const bool at_once = waited_ns >= kHookPatience;
+    const Round round = at_once ? rings_.round_at_once(clock_, consumer()) : rings_.round(clock_, consumer());
+    write_modules();
+    // A program that allocates without pause always has more; one that is quiet does not move the time on.
+    const bool nothing_left = !round.more && (rings_.queued() == 0 || at_once);
+    if (nothing_left || rings_.handed_over_until() >= until || waited_ns >= kFlushPatience) return;
+    if (!round.more) std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+}
+
+void Recording::flush() {
+  catch_up();
+  if (failed()) return;
+  take_sample();
+  name_threads();
+  reap_threads();
+  take_thread_names();
+  if (watched_ != nullptr) tell_watcher();
+  sink_.flush();
+  write_marks();
+  write_cpu();
+  write_pools();
+  write_threads(true);
+  write_samples();
+  if (!maps_.reading()) maps_.begin(clock_.plain_us(clock_.now()));
+  while (maps_.reading() && !failed()) read_maps(monotonic_ns(), 20 * kMs);
+}
+
+void Recording::mark(const std::string& name, MarkKind kind) {
+  catch_up();
+  builder_->marks().add_own(
+      {.name = name, .event = builder_->events(), .time_us = clock_.to_us(clock_.now()), .kind = kind});
+  flush();
+}
+
+LiveRecording Recording::figures() const {
+  const HeapTotals& totals = builder_->model().totals();
+  LiveRecording figures;
+  figures.pid = facts_.pid;
+  figures.elapsed_us = clock_.plain_us(clock_.now());
+  figures.events = builder_->events();
+  figures.live_bytes = totals.live_bytes;
+  figures.live_blocks = totals.live_blocks;
+  figures.peak_bytes = totals.peak_bytes;
+  figures.tape_bytes = sink_.bytes_written();
+  return figures;
 }
 
 void Recording::keep_house(std::uint64_t now_ns, bool busy) {
@@ -203,7 +260,11 @@ void Recording::look_at_maps(std::uint64_t now_ns, bool busy) {
     // Stamped before it is read: what is mapped meanwhile has an event behind it.
     maps_.begin(clock_.plain_us(clock_.now()));
   }
-  const std::optional<MapsChange> change = maps_.go_on(busy ? 2 * kMs : 20 * kMs);
+  read_maps(now_ns, busy ? 2 * kMs : 20 * kMs);
+}
+
+void Recording::read_maps(std::uint64_t now_ns, std::uint64_t most_ns) {
+  const std::optional<MapsChange> change = maps_.go_on(most_ns);
   if (maps_.reading()) return;
   maps_pace_.asked(now_ns, maps_.cost_ns(), virtual_bytes_, change.has_value());
   if (!change) return;
@@ -276,6 +337,12 @@ void Recording::drain() {
   write_marks();
   write_cpu();
   write_pools();
+}
+
+// Not as drain(), which takes a record that is not ready for one that never will be, and would not end while others are made.
+void Recording::break_off() {
+  flush();
+  end_us_ = clock_.plain_us(clock_.now());
 }
 
 Summary Recording::finish(Ending ending, std::int32_t detail, const std::string& note) {

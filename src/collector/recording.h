@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "collector/answer_desk.h"
+#include "collector/control_message.h"
 #include "collector/event_builder.h"
 #include "collector/event_watcher.h"
 #include "collector/maps_follower.h"
@@ -55,6 +56,14 @@ public:
   // Takes out what is ready; from time to time also samples, thread names and so on. `now_ns` is CLOCK_MONOTONIC.
   Round step(std::uint64_t now_ns);
 
+  // Puts everything that the program has done up to now onto the tape, and how it stands: threads, memory, mappings. A thread that
+  // is inside a hook is waited for only shortly.
+  void flush();
+  // Names this moment, then flush().
+  void mark(const std::string& name, MarkKind kind);
+  // What flush() would leave on the tape. Without the names of the files.
+  LiveRecording figures() const;
+
   // The tape takes no more. From then on step() only counts the events, until the program's end: what is missing has a number.
   bool failed() const { return sink_.error().has_value(); }
   // The watcher wants the program to end.
@@ -66,13 +75,16 @@ public:
   std::uint64_t cpu_samples() const { return builder_->cpu().taken_in(); }
   // Functions of --alloc-fn and --free-fn whose calls are watched.
   const std::set<std::string>& watched_functions() { return builder_->pools().watched_functions(); }
+  const std::string& executable() const { return executable_; }
 
   // The program has become another one by exec.
   bool program_replaced() const;
 
   // After the program's end: takes out all that is ready.
   void drain();
-  // Completes the tape; after drain(). The result is also its last block.
+  // Instead of drain(), while the program goes on: what it has done up to now.
+  void break_off();
+  // Completes the tape; after drain() or break_off(). The result is also its last block.
   Summary finish(Ending ending, std::int32_t detail, const std::string& note);
 
 private:
@@ -88,6 +100,7 @@ private:
   }
   void make_builder();
   void tell_watcher();
+  void catch_up();
   void keep_house(std::uint64_t now_ns, bool busy);
   void write_meta(const Meta& known);
   void write_modules();
@@ -98,6 +111,7 @@ private:
   void write_samples();
   void take_sample();
   void look_at_maps(std::uint64_t now_ns, bool busy);
+  void read_maps(std::uint64_t now_ns, std::uint64_t most_ns);
   void name_threads();
   void take_thread_names();
   void reap_threads();

@@ -156,5 +156,59 @@ TEST_F(RecordingTest, ThousandsOfShortThreadsAreAllListed) {
   EXPECT_EQ(tape.value().threads()[2999].stack_top, 0x7ffc'0000'0000u);
 }
 
+TEST_F(RecordingTest, AFlushedTapeReadsUpToNowWhileTheRecordingGoesOn) {
+  Recording recording(program.memory, *writer, facts());
+  FakeThread thread(program, 0, own_tid(), 1 * kUs), stopped(program, 1, own_tid(), 2 * kUs);
+  stopped.slot.busy = 1; // and never goes on
+  for (std::uint64_t i = 0; i < 100; ++i) thread.malloc((10 + i) * kUs, 0x10000 + i * 16, 16);
+  recording.flush();
+  {
+    const Result<TapeReader> tape = TapeReader::open(path);
+    ASSERT_TRUE(tape.ok());
+    EXPECT_EQ(tape.value().event_count(), 100u);
+    EXPECT_FALSE(tape.value().summary());
+    EXPECT_TRUE(tape.value().damage().empty());
+    EXPECT_EQ(tape.value().threads().size(), 2u);
+    EXPECT_FALSE(tape.value().samples().empty());
+    EXPECT_FALSE(tape.value().maps().empty());
+  }
+  EXPECT_EQ(recording.figures().live_blocks, 100u);
+  EXPECT_EQ(recording.figures().events, 100u);
+  thread.free(200 * kUs, 0x10000);
+  recording.flush();
+  EXPECT_EQ(TapeReader::open(path).value().event_count(), 101u);
+}
+
+TEST_F(RecordingTest, AMarkFromOutsideStandsBehindWhatHasHappened) {
+  Recording recording(program.memory, *writer, facts());
+  FakeThread thread(program, 0, own_tid(), 1 * kUs);
+  thread.malloc(10 * kUs, 0x10000, 16);
+  thread.malloc(20 * kUs, 0x20000, 16);
+  recording.mark("now", MarkKind::Snapshot);
+  const Result<TapeReader> tape = TapeReader::open(path);
+  ASSERT_EQ(tape.value().marks().size(), 1u);
+  const Mark& mark = tape.value().marks().front();
+  EXPECT_EQ(mark.name, "now");
+  EXPECT_EQ(mark.kind, MarkKind::Snapshot);
+  EXPECT_EQ(mark.event, 2u);
+  EXPECT_GT(mark.time_us, 20u);
+  EXPECT_EQ(mark.thread, ThreadId{});
+}
+
+TEST_F(RecordingTest, ARecordingThatIsBrokenOffHasASummaryAndKeepsItsThreadsAlive) {
+  Recording recording(program.memory, *writer, facts());
+  FakeThread thread(program, 0, own_tid(), 1 * kUs);
+  thread.malloc(10 * kUs, 0x10000, 16);
+  thread.slot.busy = 1;
+  thread.reserve(); // it goes on with this one when we are gone
+  recording.break_off();
+  const Summary summary = recording.finish(Ending::CollectorStopped, 0, "asked");
+  EXPECT_EQ(summary.events, 1u);
+  EXPECT_TRUE(summary.losses.empty());
+  const Result<TapeReader> tape = TapeReader::open(path);
+  EXPECT_EQ(tape.value().summary(), summary);
+  EXPECT_EQ(tape.value().threads().at(0).ended_us, 0u);
+}
+
 } // namespace
 } // namespace heaptape

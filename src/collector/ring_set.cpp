@@ -93,7 +93,7 @@ std::uint64_t RingSet::read_one(SlotReader& reader, std::uint64_t now, Round& ro
     round.more = true;
     return reader.last_time();
   }
-  if (busy && !exiting) return std::max(reader.last_time(), idle_since_[index]);
+  if (busy && !exiting && !at_once_) return std::max(reader.last_time(), idle_since_[index]);
   idle_since_[index] = now;
   return now;
 }
@@ -162,6 +162,13 @@ Round RingSet::round(const TickClock& clock, ItemConsumer& consumer) {
   }
   drop_idle();
   return round;
+}
+
+Round RingSet::round_at_once(const TickClock& clock, ItemConsumer& consumer) {
+  at_once_ = true;
+  const Round done = round(clock, consumer);
+  at_once_ = false;
+  return done;
 }
 
 void RingSet::finish(ItemConsumer& consumer) {

@@ -45,6 +45,13 @@ public:
   // One round. Wakes threads that wait for space.
   Round round(const TickClock& clock, ItemConsumer& consumer);
 
+  // The same without waiting for threads inside a hook: a debugger may have stopped one there. What such a thread has not published yet
+  // comes later and is stamped earlier than what is handed over now; nobody can have acted upon it, so the order is still possible.
+  Round round_at_once(const TickClock& clock, ItemConsumer& consumer);
+
+  // Everything that happened up to this moment has been handed over.
+  std::uint64_t handed_over_until() const { return last_safe_; }
+
   // After the program's end: everything that is ready, whatever the time.
   void finish(ItemConsumer& consumer);
 
@@ -105,6 +112,7 @@ private:
   std::uint64_t last_safe_ = 0;
   std::uint64_t held_since_ns_ = 0;
   std::uint64_t forced_rounds_ = 0;
+  bool at_once_ = false; // the round at hand is one of round_at_once()
 };
 
 } // namespace heaptape

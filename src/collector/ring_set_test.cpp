@@ -70,6 +70,23 @@ TEST(RingSet, NothingOvertakesAThreadThatIsInsideAHook) {
   EXPECT_EQ(addresses(pipeline), (Addresses{0xa10, 0xb15, 0xa20, 0xb30}));
 }
 
+TEST(RingSet, ARoundAtOnceDoesNotWaitForAThreadInsideAHook) {
+  FakeProgram program;
+  Pipeline pipeline(program, {.margin_us = 0});
+  FakeThread a(program, 0, 100, 1), b(program, 1, 101, 2);
+  a.malloc(10, 0xa10, 1);
+  a.slot.busy = 1; // a debugger has stopped it there
+  b.malloc(30, 0xb30, 1);
+  pipeline.rings.round_at_once(pipeline.clock, pipeline.builder);
+  EXPECT_EQ(addresses(pipeline), (Addresses{0xa10, 0xb30}));
+  EXPECT_EQ(pipeline.rings.queued(), 0u);
+  a.malloc(20, 0xa20, 1);
+  a.slot.busy = 0;
+  pipeline.round();
+  EXPECT_EQ(addresses(pipeline), (Addresses{0xa10, 0xb30, 0xa20}));
+  EXPECT_GE(pipeline.events()[2].time_us, pipeline.events()[1].time_us) << "time never goes back on a tape";
+}
+
 TEST(RingSet, AThreadThatWasIdleInALaterRoundHoldsUpOnlyWhatIsLater) {
   FakeProgram program;
   Pipeline pipeline(program, {.margin_us = 0});

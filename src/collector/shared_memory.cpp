@@ -36,7 +36,8 @@ std::uint64_t random_key() {
 bool same_layout(const wire::Config& a, const wire::Config& b) {
   return a.slot_count == b.slot_count && a.ring_records == b.ring_records && a.ring_stride == b.ring_stride &&
          a.table_count == b.table_count && a.node_capacity == b.node_capacity && a.slots == b.slots &&
-         a.modules == b.modules && a.nodes == b.nodes && a.rings == b.rings && a.total_bytes == b.total_bytes;
+         a.modules == b.modules && a.answer == b.answer && a.nodes == b.nodes && a.rings == b.rings &&
+         a.total_bytes == b.total_bytes;
 }
 
 // The program has the same limit on its address space as we have, and needs most of it for itself.

@@ -37,6 +37,7 @@ public:
   wire::Record* ring(std::uint32_t index) const;
   const wire::StackNode* nodes() const;
   std::byte* module_log() const { return base_ + config_.modules; }
+  std::byte* answer() const { return base_ + config_.answer; } // wire::kAnswerBytes
 
 private:
   SharedMemory(UniqueFd fd, std::byte* base, const wire::Config& config, std::uint64_t key);

@@ -61,6 +61,7 @@ public:
   std::uint64_t events_written() const { return events_written_; }
   // The totals after the last of them.
   const HeapTotals& totals_written() const { return totals_written_; }
+  std::uint64_t bytes_written() const { return writer_ != nullptr ? writer_->bytes_written() : 0; }
   std::uint64_t events_waiting() const { return in_block_; }
 
 private:

@@ -48,10 +48,38 @@ std::string StackText::frames(StackId stack, std::string_view indent, const Text
     if (frame.inlined) line += style.dim("  (inlined)");
     out += line + "\n";
   }
-  if (frames.empty() && end == StackEnd::Whole) out += std::string(indent) + "(no stack)\n";
+  return out + end_text(end, frames.empty(), indent);
+}
+
+std::string StackText::end_text(StackEnd end, bool empty, std::string_view indent) {
+  std::string out;
+  if (empty && end == StackEnd::Whole) out += std::string(indent) + "(no stack)\n";
   if (end == StackEnd::Cut) out += std::string(indent) + "(the stack could not be followed further)\n";
   if (end == StackEnd::TooDeep) out += std::string(indent) + "(more frames than were recorded: see --max-depth)\n";
   return out;
+}
+
+std::string StackText::backtrace(StackId stack, const TextStyle& style) {
+  std::vector<FrameId> frames;
+  const StackEnd end = names_.each_frame(stack, [&](FrameId frame) { frames.push_back(frame); });
+  std::string out;
+  std::size_t number = 0;
+  bool inside = false; // the frame before lies in this one's code
+  for (const FrameId id : frames) {
+    const NamedFrame& frame = names_[id];
+    out += (inside ? std::string(6, ' ') : fmt::format("{:>4}: ", number++)) + printable(names_.function(id)) + "\n";
+    inside = frame.inlined;
+    std::string place;
+    if (const std::string_view file = names_.text(frame.file); !file.empty()) {
+      place = "at " + printable(file);
+      if (frame.line != 0) place += fmt::format(":{}", frame.line);
+      if (frame.line != 0 && frame.column != 0) place += fmt::format(":{}", frame.column);
+    } else if (frame.module != nullptr && !frame.linkage_name.empty()) {
+      place = fmt::format("in {}+{:#x}", printable(frame.module->path), frame.offset);
+    }
+    if (!place.empty()) out += std::string(13, ' ') + style.dim(place) + "\n";
+  }
+  return out + end_text(end, frames.empty(), "      ");
 }
 
 void StackText::write_json(JsonWriter& json, StackId stack) {

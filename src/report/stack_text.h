@@ -25,10 +25,18 @@ public:
   // Every frame on a line of its own, innermost first:
   //   "  #0  Cache::insert  cache.cpp:88:14  (inlined)".
   std::string frames(StackId stack, std::string_view indent, const TextStyle& style);
+  // As debuggers print a backtrace, with whole paths; calls that were inlined have no number of their own:
+  //      0: Cache::insert
+  //                at /src/cache.cpp:88:14
+  //         Cache::add
+  //                at /src/cache.h:12:5
+  std::string backtrace(StackId stack, const TextStyle& style);
   // An array of objects with function, file, line, column, module, offset, inlined.
   void write_json(JsonWriter& json, StackId stack);
 
 private:
+  static std::string end_text(StackEnd end, bool empty, std::string_view indent);
+
   StackNames& names_;
   Plumbing plumbing_;
 };

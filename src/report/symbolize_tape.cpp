@@ -30,12 +30,26 @@ public:
       : tape_(tape), modules_(tape.modules()), progress_(progress), fd_of_(fd_of) {
     options.progress = [this](std::string_view path, std::size_t done, std::size_t) { report(path, done); };
     symbolizer_.emplace(std::move(options));
+    for (std::uint32_t id = 1; id < tape.stacks().size(); ++id) nodes_.emplace_back(id);
     std::map<std::pair<std::string, std::vector<std::uint8_t>>, std::size_t> known;
     for (const Module& module : tape.modules()) {
       const auto [place, added] = known.try_emplace({module.path, module.build_id}, files_.size());
       if (added) files_.push_back({.path = module.path, .build_id = module.build_id});
       file_of_module_.push_back(place->second);
     }
+  }
+
+  // These and what they were called from, instead of all.
+  void choose(std::span<const StackId> stacks) {
+    std::set<StackId> wanted;
+    for (StackId id : stacks) {
+      while (id.value != 0 && id.value < tape_.stacks().size() && wanted.insert(id).second) {
+        const StackId parent = tape_.stacks()[id.value].parent;
+        if (parent.value >= id.value) break; // never on a good tape
+        id = parent;
+      }
+    }
+    nodes_.assign(wanted.begin(), wanted.end());
   }
 
   TapeSymbols run() {
@@ -68,7 +82,8 @@ private:
 
   // Whether a pc is a trampoline is seen in the code there, and decides what the pc outside it means.
   void find_trampolines() {
-    for (const StackNode& node : tape_.stacks()) {
+    for (const StackId id : nodes_) {
+      const StackNode& node = tape_.stacks()[id.value];
       if (node.pc < wire::kFirstAddress || !seen_.insert(node.pc).second) continue;
       modules_.each_at(node.pc, [&](const Module& module) {
         WantedFile& file = file_of(module);
@@ -82,7 +97,8 @@ private:
 
   void collect_addresses() {
     for (const std::uint64_t pc : seen_) want(trampoline_pcs_.contains(pc) ? pc : inside_the_call(pc));
-    for (const StackNode& node : tape_.stacks()) {
+    for (const StackId id : nodes_) {
+      const StackNode& node = tape_.stacks()[id.value];
       if (!trampoline_pcs_.contains(node.pc) || node.parent.value >= tape_.stacks().size()) continue;
       const std::uint64_t interrupted = tape_.stacks()[node.parent.value].pc;
       if (interrupted >= wire::kFirstAddress) want(interrupted);
@@ -133,6 +149,7 @@ private:
   const SymbolizeProgress& progress_;
   const ModuleFd& fd_of_;
   std::optional<Symbolizer> symbolizer_;
+  std::vector<StackId> nodes_; // whose names are wanted
   std::vector<WantedFile> files_;
   std::vector<std::size_t> file_of_module_; // beside the tape's modules: index into files_
   std::unordered_set<std::uint64_t> seen_, trampoline_pcs_;
@@ -144,6 +161,14 @@ private:
 TapeSymbols symbolize_tape(const TapeReader& tape, SymbolOptions options, const SymbolizeProgress& progress,
                            const ModuleFd& fd_of) {
   return TapeSymbolizer(tape, std::move(options), progress, fd_of).run();
+}
+
+Symbols symbolize_stacks(const TapeReader& tape, std::span<const StackId> stacks, SymbolOptions options) {
+  const SymbolizeProgress nobody_looks;
+  const ModuleFd no_files;
+  TapeSymbolizer symbolizer(tape, std::move(options), nobody_looks, no_files);
+  symbolizer.choose(stacks);
+  return symbolizer.run().symbols;
 }
 
 } // namespace heaptape

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,5 +39,8 @@ using ModuleFd = std::function<int(const std::string& path, const std::vector<st
 // Never fails: what could not be found is told per module. options.progress is not used.
 TapeSymbols symbolize_tape(const TapeReader& tape, SymbolOptions options, const SymbolizeProgress& progress = {},
                            const ModuleFd& fd_of = {});
+
+// Only the frames of these stacks: for one answer about a program that runs, whose tape holds no names yet.
+Symbols symbolize_stacks(const TapeReader& tape, std::span<const StackId> stacks, SymbolOptions options);
 
 } // namespace heaptape

@@ -106,6 +106,22 @@ TEST_F(SymbolizeTape, FramesAreNamedAndTheTapeAloneSaysSoAgain) {
   EXPECT_EQ(names_of(second.value(), StackId(1)), "heaptape::known_caller ");
 }
 
+TEST_F(SymbolizeTape, OnlyTheStacksAskedForAreNamed) {
+  known_caller();
+  const auto other = reinterpret_cast<std::uint64_t>(&note_caller) + 1;
+  const std::vector<StackNode> nodes{
+      {StackId(0), g_return_address}, {StackId(1), g_return_address}, {StackId(0), other}};
+  const auto modules = modules_of_this_process();
+  const auto tape = tape_with(modules, nodes);
+  ASSERT_TRUE(tape.ok());
+  const StackId wanted[] = {StackId(2), StackId(77)}; // the second is on no tape
+  const Symbols found = symbolize_stacks(tape.value(), wanted, {});
+  const auto symbolized = tape_with(modules, nodes, &found);
+  ASSERT_TRUE(symbolized.ok());
+  EXPECT_EQ(names_of(symbolized.value(), StackId(2)), "heaptape::known_caller heaptape::known_caller ");
+  EXPECT_EQ(names_of(symbolized.value(), StackId(3)), "? ");
+}
+
 TEST_F(SymbolizeTape, WhatASignalInterruptedIsNamedByItsOwnAddress) {
   struct sigaction action {};
   action.sa_handler = note_trampoline;

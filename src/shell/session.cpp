@@ -91,18 +91,18 @@ std::optional<std::uint64_t> number_in(std::string_view text, int base) {
   return number;
 }
 
-std::optional<std::uint64_t> plain_address(std::string_view text) {
-  if (text == "0" || text == "(nil)") return 0;
-  if (text.starts_with("0x") || text.starts_with("0X")) return number_in(text.substr(2), 16);
-  return text.size() >= 8 ? number_in(text, 16) : std::nullopt;
-}
-
 // "16" or "0x10".
 std::optional<std::uint64_t> offset_in(std::string_view text) {
   return text.starts_with("0x") ? number_in(text.substr(2), 16) : number_in(text, 10);
 }
 
 } // namespace
+
+std::optional<std::uint64_t> plain_address(std::string_view text) {
+  if (text == "0" || text == "(nil)") return 0;
+  if (text.starts_with("0x") || text.starts_with("0X")) return number_in(text.substr(2), 16);
+  return text.size() >= 8 ? number_in(text, 16) : std::nullopt;
+}
 
 Result<std::uint64_t> Session::address(std::string_view text) {
   if (const auto plain = plain_address(text)) return *plain;

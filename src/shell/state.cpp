@@ -11,6 +11,8 @@
 #include "report/tree_text.h"
 #include "shell/all_commands.h"
 #include "shell/describe.h"
+#include "shell/explain.h"
+#include "shell/origin.h"
 
 namespace heaptape {
 namespace {
@@ -30,8 +32,31 @@ std::size_t threads_at(const TapeReader& tape, std::uint64_t time_us) {
       }));
 }
 
+// "where ADDR": not where we are, but where a pointer comes from.
+Result<> where_from(Session& session, const std::string& word, bool json, Printer& out) {
+  const Result<std::uint64_t> address = session.address(word);
+  if (!address) return address.error();
+  const Origin origin = find_origin(session.tape(), address.value(), session.event(), session.time_us());
+  session.note(origin.damage);
+  if (json) {
+    JsonWriter writer;
+    write_origin_json(writer, session.tape(), session.stacks(), origin);
+    out.print(writer.text() + "\n");
+  } else if (origin.block) {
+    out.print(origin_text(session.tape(), session.stacks(), origin, session.style));
+  } else {
+    const Explanation answer = explain_address(session, address.value());
+    out.print(hex(address.value()) + " is " + answer.verdict + "\n" + answer.details);
+  }
+  return Unit{};
+}
+
 Result<> where(Session& session, Words& words, Printer& out) {
   const bool json = words.flag("--json");
+  if (const auto word = words.next()) {
+    if (const Result<> done = words.finish(); !done) return done.error();
+    return where_from(session, *word, json, out);
+  }
   if (const Result<> done = words.finish(); !done) return done.error();
   const HeapTotals& now = session.heap().totals();
   const Moment& peak_at = session.peak();
@@ -191,11 +216,15 @@ Result<> threads(Session& session, Words& words, Printer& out) {
 } // namespace
 
 const Command kWhereCommand{.name = "where",
-                            .arguments = "",
-                            .summary = "the state at the cursor: live, peak, RSS, threads",
-                            .help = "--json   as JSON\n",
-                            .example = "where",
+                            .arguments = "[ADDR]",
+                            .summary = "the state at the cursor; or where the block at an address comes from",
+                            .help = "Without ADDR: what is live, the peak, RSS, threads. With ADDR, which may point\n"
+                                    "anywhere into a block, live or freed: its size, age and thread, and the call\n"
+                                    "stacks that allocated and freed it, with file, line and column.\n"
+                                    "--json   as JSON\n",
+                            .example = "where 0x55d0c4a2e2b0",
                             .group = CommandGroup::Asking,
+                            .takes = Takes::Address,
                             .run = where,
                             .alias = "w"};
 const Command kStatsCommand{.name = "stats",

@@ -8,6 +8,7 @@
 //   0                 Header (config, state, counters)       collector: config; program: state, counters
 //   header.slots      ThreadSlot[slot_count]                 program: producer line; collector: consumer line
 //   header.modules    module log, append only                program
+//   header.answer     text of the answer to a question       collector
 //   header.nodes      StackNode[node_capacity]               program
 //   header.rings      ring and scratch of slot 0, of slot 1, ...   program (scratch: its own state, read by nobody else)
 //
@@ -151,6 +152,7 @@ inline constexpr std::uint32_t kNodeCapacity = node_capacity(kTableCount); // th
 // -------------------------------------------------------------------------------------------------------------- modules
 
 inline constexpr std::uint64_t kModuleLogBytes = std::uint64_t{4} << 20;
+inline constexpr std::uint64_t kAnswerBytes = std::uint64_t{64} << 10;
 inline constexpr std::size_t kMaxSegments = 8;
 
 // One entry of the module log; `size` is stored last, with release, and is 0 while the entry is being written.
@@ -214,6 +216,7 @@ struct Config {
   std::uint64_t ring_stride;
   std::uint64_t slots; // offsets from the start of the memory
   std::uint64_t modules;
+  std::uint64_t answer;
   std::uint64_t nodes;
   std::uint64_t rings;
   std::uint64_t total_bytes;
@@ -259,8 +262,19 @@ struct Header {
   // kernel's: when the collector dies, however it dies, kCollectorDied is set there, so a waiting program sees it without a
   // system call.
   alignas(64) std::atomic<std::uint32_t> collector_mutex[16];
+
+  // heaptape_where(): one thread at a time asks what is at an address, sleeping on `question`; the collector puts text into the
+  // memory at config.answer.
+  alignas(64) std::atomic<std::uint32_t> question; // Question
+  std::atomic<std::uint32_t> asker;                // the thread that asks; 0: none
+  std::atomic<std::uint64_t> asked_address;
+  std::atomic<std::uint32_t> answer_bytes;
+  std::atomic<std::uint32_t> answer_found; // 1: it is in a block
 };
 static_assert(sizeof(Header) <= kPage);
+
+// Program: None -> Asked; collector: Asked -> Taken -> Answered; program: Answered -> None.
+enum class Question : std::uint32_t { None = 0, Asked = 1, Taken = 2, Answered = 3 };
 
 inline constexpr std::uint32_t kCollectorAlive = 1;
 inline constexpr std::uint32_t kCollectorDone = 2;
@@ -289,7 +303,8 @@ constexpr Config make_config(std::uint32_t slot_count, std::uint32_t ring_record
   config.ring_stride = round_to_page(std::uint64_t{ring_records} * sizeof(Record)) + kScratchBytes;
   config.slots = kPage;
   config.modules = config.slots + round_to_page(std::uint64_t{slot_count} * sizeof(ThreadSlot));
-  config.nodes = config.modules + kModuleLogBytes;
+  config.answer = config.modules + kModuleLogBytes;
+  config.nodes = config.answer + kAnswerBytes;
   config.rings = config.nodes + std::uint64_t{config.node_capacity} * sizeof(StackNode);
   config.total_bytes = config.rings + slot_count * config.ring_stride;
   return config;

@@ -18,11 +18,6 @@ constexpr std::uint64_t kPatienceNs = 2'000'000'000;
 constexpr std::uint64_t kPatienceLostNs = 10'000'000;
 constinit std::atomic<std::uint64_t> g_patience_ns{kPatienceNs};
 
-bool collector_is_gone(const wire::Header& header) noexcept {
-  return header.collector_state.load(std::memory_order_acquire) == wire::kCollectorDone ||
-         (header.collector_mutex[0].load(std::memory_order_acquire) & wire::kCollectorDied) != 0;
-}
-
 void wake_collector(wire::Header& header) noexcept {
   if (header.collector_asleep.load(std::memory_order_acquire) == 0 || in_sandbox()) return;
   header.wake.fetch_add(1, std::memory_order_release);
@@ -42,6 +37,11 @@ void wait_a_little(wire::Header& header, std::uint32_t drained) noexcept {
 }
 
 } // namespace
+
+bool collector_is_gone(const wire::Header& header) noexcept {
+  return header.collector_state.load(std::memory_order_acquire) == wire::kCollectorDone ||
+         (header.collector_mutex[0].load(std::memory_order_acquire) & wire::kCollectorDied) != 0;
+}
 
 bool make_room(ThreadState& thread) noexcept {
   wire::Header& header = *g_recorder.header;

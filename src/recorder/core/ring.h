@@ -16,6 +16,9 @@ inline std::uint64_t ticks_now() noexcept {
   return ticks_without_tsc();
 }
 
+// It has finished, given up, or died.
+[[nodiscard]] bool collector_is_gone(const wire::Header& header) noexcept;
+
 // Called when the ring may be full: wakes the collector, waits for it or not as configured. False: no room, drop it.
 [[nodiscard]] bool make_room(ThreadState& thread) noexcept;
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #include <cstring>
@@ -83,6 +84,31 @@ void receive_memory(int socket, Attached& attached) noexcept {
   (void)system_call(SYS_close, fd);
 }
 
+void introduce(int socket, Attached& attached) noexcept {
+  const timeval patience{10, 0};
+  (void)system_call(SYS_setsockopt, socket, SOL_SOCKET, SO_RCVTIMEO, as_long(&patience), sizeof patience);
+  const wire::Hello hello{wire::kHelloMagic, wire::kHelloVersion, static_cast<std::uint32_t>(system_call(SYS_getpid))};
+  (void)system_call(SYS_sendto, socket, as_long(&hello), sizeof hello, MSG_NOSIGNAL, 0, 0);
+  receive_memory(socket, attached);
+}
+
+// A collector that serves many programs: `heaptape collect --listen`.
+void attach_listening(const char* path, Attached& attached) noexcept {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::size_t size = std::strlen(path);
+  if (size == 0 || size >= sizeof address.sun_path) return refuse(attached, "HEAPTAPE_COLLECTOR=unix: names no socket");
+  std::memcpy(address.sun_path, path, size);
+  const auto socket = static_cast<int>(system_call(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (failed(socket)) return refuse(attached, "no socket for the collector could be made");
+  if (failed(system_call(SYS_connect, socket, as_long(&address), sizeof address))) {
+    refuse(attached, "nobody listens where HEAPTAPE_COLLECTOR says; start 'heaptape collect --listen SOCKET'");
+  } else {
+    introduce(socket, attached);
+  }
+  (void)system_call(SYS_close, socket);
+}
+
 // In the collector-to-be, sharing memory with the program: only system calls, and none of the program's descriptors.
 [[noreturn]] void become_collector(int socket, const char* path, char** environment) noexcept {
   constexpr int kSocket = 3;
@@ -145,20 +171,21 @@ void attach_inherited(int fd, std::uint64_t key, Attached& attached) noexcept {
   (void)system_call(SYS_close, fd);
 }
 
+const char* listening_socket(const char* collector) noexcept {
+  constexpr std::size_t kPrefix = 5;
+  return std::strncmp(collector, "unix:", kPrefix) == 0 ? collector + kPrefix : nullptr;
+}
+
 void attach_new(const char* path, char** environment, Attached& attached) noexcept {
+  if (const char* listener = listening_socket(path); listener != nullptr) return attach_listening(listener, attached);
   int ends[2] = {-1, -1};
   if (failed(system_call(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, as_long(ends)))) {
     return refuse(attached, "no socket for the collector could be made");
   }
-  const timeval patience{10, 0};
-  (void)system_call(SYS_setsockopt, ends[0], SOL_SOCKET, SO_RCVTIMEO, as_long(&patience), sizeof patience);
   const bool started = start_twice_removed(ends[1], path, environment);
   (void)system_call(SYS_close, ends[1]);
   if (started) {
-    const wire::Hello hello{wire::kHelloMagic, wire::kHelloVersion,
-                            static_cast<std::uint32_t>(system_call(SYS_getpid))};
-    (void)system_call(SYS_sendto, ends[0], as_long(&hello), sizeof hello, MSG_NOSIGNAL, 0, 0);
-    receive_memory(ends[0], attached);
+    introduce(ends[0], attached);
   } else {
     refuse(attached, "the collector process could not be started");
   }

@@ -15,8 +15,11 @@ struct Attached {
 // (no matching key) is left alone.
 void attach_inherited(int fd, std::uint64_t key, Attached& attached) noexcept;
 
-// Starts `path` as a collector that is no child of this process, and maps the memory it sends. `environment` is the
-// collector's.
+// The socket's path in "unix:SOCKET"; null: it is none.
+const char* listening_socket(const char* collector) noexcept;
+
+// Starts `path` as a collector that is no child of this process, or asks the one that listens at unix:SOCKET, and maps the memory it
+// sends. `environment` is a new collector's.
 void attach_new(const char* path, char** environment, Attached& attached) noexcept;
 
 } // namespace heaptape::recorder

@@ -36,7 +36,7 @@ namespace {
 constexpr std::size_t kPathBytes = 4096;
 
 // What a fork's child needs to start over.
-constinit char g_collector_path[kPathBytes];
+constinit char g_collector_path[kPathBytes]; // or unix:SOCKET
 constinit char** g_collector_environment = nullptr;
 constinit pthread_key_t g_exit_key = 0;
 constinit bool g_has_exit_key = false;
@@ -70,11 +70,12 @@ const char* own_path() noexcept {
   return dladdr(&g_exit_key, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
 }
 
-// heaptape beside the library: in a build tree (lib/../bin) or installed (lib/<machine>/heaptape/../../../bin).
+// A collector that listens (HEAPTAPE_COLLECTOR=unix:SOCKET), or heaptape beside the library: in a build tree (lib/../bin) or installed (lib/<machine>/heaptape/../../../bin).
 bool find_collector(char** environment) noexcept {
   if (const char* given = find_variable(environment, "HEAPTAPE_COLLECTOR");
       given != nullptr && std::strlen(given) < kPathBytes) {
     std::memcpy(g_collector_path, given, std::strlen(given) + 1);
+    if (listening_socket(g_collector_path) != nullptr) return true;
     return system_call(SYS_access, as_long(g_collector_path), X_OK) == 0;
   }
   const char* library = own_path();
