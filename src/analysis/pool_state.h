@@ -78,7 +78,7 @@ private:
 
 struct PoolPass {
   std::uint64_t until = std::numeric_limits<std::uint64_t>::max(); // the last event
-  std::function<bool()> should_stop{};                             // asked now and then; what is there then is the result
+  std::function<bool()> should_stop{}; // asked now and then; what is there then is the result
 };
 struct PoolsFound {
   PoolState state;

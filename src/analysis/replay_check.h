@@ -38,7 +38,8 @@ struct ReplayFinding {
 class ReplayCheck {
 public:
   // Of these pools not every free is on the tape, so they are not looked at: a library frees some blocks by itself.
-  explicit ReplayCheck(std::set<std::uint64_t> incomplete_pools = {}) : incomplete_pools_(std::move(incomplete_pools)) {}
+  explicit ReplayCheck(std::set<std::uint64_t> incomplete_pools = {})
+      : incomplete_pools_(std::move(incomplete_pools)) {}
 
   static constexpr std::size_t kMostFindings = 1000;
 

@@ -7,6 +7,12 @@
 namespace heaptape {
 namespace {
 
+// The functions of <heaptape/heaptape.h> that tell the recorder something: who calls them is the answer.
+bool is_our_header(const SymbolPlace& place) {
+  const std::string_view file = last_part(place.file);
+  return place.function.starts_with("heaptape_") && (file == "heaptape.h" || file == "pool.h");
+}
+
 std::string hex(std::uint64_t number) {
   char text[24];
   const int size = std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(number));
@@ -55,6 +61,7 @@ StackNames::Expansion StackNames::name_places(const Frame& frame) {
   if (frame.module != nullptr && is_recorder(*frame.module)) return expansion;
   if (frame.places.empty()) add(frame, {}, false);
   for (std::size_t i = 0; i < frame.places.size(); ++i) {
+    if (is_our_header(frame.places[i])) continue;
     // A compiler that splits a function inlines its one part into the other; that is still one call.
     const bool again =
         i != 0 && !frame.places[i].function.empty() && frame.places[i].function == frame.places[i - 1].function;

@@ -79,6 +79,18 @@ TEST(StackNames, FramesOfTheRecorderAreNotShown) {
   EXPECT_EQ(functions(names, stack), (Names{"main"}));
 }
 
+TEST(StackNames, FunctionsOfOurHeaderAreNotShownAndTheirCallerIsTheInnermost) {
+  Stacks program;
+  program.add_place("told",
+                    {SourcePlace{.function = "heaptape_alloc", .file = "/usr/include/heaptape/pool.h", .line = 3},
+                     SourcePlace{.function = "_Z5storei", .file = "store.cpp", .line = 9}});
+  program.add_place("own", {SourcePlace{.function = "heaptape_alloc", .file = "mine.c", .line = 3}});
+  const StackId told = program.stack({"main", "told"}), own = program.stack({"main", "own"});
+  StackNames names(program.modules, program.stacks, program.symbols, NameForm::Short);
+  EXPECT_EQ(functions(names, told), (Names{"store", "main"}));
+  EXPECT_EQ(functions(names, own), (Names{"heaptape_alloc", "main"}));
+}
+
 TEST(StackNames, ACutStackSaysSo) {
   Stacks program;
   const StackId cut = program.stack({"work"}, wire::kMarkCut), deep = program.stack({"work"}, wire::kMarkTooDeep);

@@ -127,6 +127,7 @@ std::string event_line(const Event& event, const Block* ended) {
                                               : "";
   std::string kind = kind_name(event.kind);
   if (kind.starts_with("mmap")) kind = "mmap";
+  if (is_pool(event.kind)) kind.replace(0, std::string_view("pool ").size(), "p.");
   if (kind.starts_with("operator ")) kind.erase(0, std::string_view("operator ").size());
   std::string line =
       fmt::format("{:>11} {:>11} {:<4} {:<8} {:<14} {:>10}", with_separators(event.number), seconds_text(event.time_us),

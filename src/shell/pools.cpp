@@ -71,12 +71,12 @@ Result<> pools(Session& session, Words& words, Printer& out) {
 const Command kPoolsCommand{.name = "pools",
                             .arguments = "[NAME]",
                             .summary = "the program's own pools, or what is live in one",
-                            .help =
-                                "Pools are what the program told with heaptape_alloc(), and what functions named by\n"
-                                "'record --alloc-fn' returned. Their blocks are no part of the heap. Without NAME a\n"
-                                "table of all pools; with NAME the call stacks behind what is live in that pool.\n"
-                                "--allocated   everything ever allocated in it instead\n"
-                                "--json        as JSON\n",
+                            .help = "Pools are what the program told with heaptape_alloc(), and what functions\n"
+                                    "named by 'record --alloc-fn' returned. Their blocks are no part of the heap.\n"
+                                    "Without NAME a table of all pools; with NAME the call stacks behind what is\n"
+                                    "live in that pool.\n"
+                                    "--allocated   everything ever allocated in it instead\n"
+                                    "--json        as JSON\n",
                             .example = "pools",
                             .group = CommandGroup::Memory,
                             .run = pools};

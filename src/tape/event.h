@@ -12,7 +12,7 @@ struct Event {
   std::uint64_t number = 0;      // counted from 1 over the whole tape, in global order
   std::uint64_t time_us = 0;     // since the start of the recording; never decreases along the tape
   std::uint64_t address = 0;     // the block made or released, or the mapping
-  std::uint64_t old_address = 0; // Realloc, ReallocArray, Mremap: what it replaces; PoolAlloc, PoolFree: the pool's number
+  std::uint64_t old_address = 0; // what a Realloc, ReallocArray or Mremap replaces; the pool of PoolAlloc and PoolFree
   std::uint64_t size = 0;        // as asked for; 0 for releases (the block's size is known from its allocation)
   std::uint64_t old_size = 0;    // Mremap only
   StackId stack;                 // of the call that made the event

@@ -61,7 +61,7 @@ enum class EventKind : std::uint8_t {
   CpuSample = 47, // of the CPU profile: see wire/cpu_record.h
   // Pools. In the rings PoolAlloc and PoolFree carry the pool in bits 32..47 of the size field and the low half of the size
   // below it; a PoolFree of pool 0 is one by a function that does not say which pool it means.
-  PoolName = 48,  // the text before it, as of a mark, names a pool; address: its length, size: the pool below a PoolNameKind, as pool_size_field()
+  PoolName = 48,  // names a pool by the text before it; address: its length, size: a PoolNameKind above the pool
   PoolBegin = 49, // of a block of 4 GiB and more, just before its PoolAlloc: address, and the whole size
   // A name for the thread: its text in MarkText records, then this, whose address field is the length of the text.
   ThreadName = 50,

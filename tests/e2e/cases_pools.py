@@ -72,7 +72,7 @@ def a_pool_is_shown_by_the_stacks_that_filled_it(test):
     tape = test.record([program("pool_story")]).tape
     live = demand("pools", tape.path, "parser arena")
     check("Live in parser arena: " in live and "parse_word" in live and "parse_file" in live, live)
-    check(" in 300 blocks" in live, live)
+    check(" in 300 blocks" in live and "heaptape_" not in live, live)
     allocated = demand("pools", tape.path, "--allocated", "parser arena")
     check(" in 1,300 blocks" in allocated, allocated)
     wrong = heaptape("pools", tape.path, "no such pool")
@@ -214,6 +214,20 @@ def sqlite_is_watched_inside_python(test):
     # The library calls it through its own table too.
     pool = pools_of(outcome.tape)["sqlite3_malloc64"]
     check(pool["allocated_bytes"] >= int(plain.out) and pool["live_blocks"] < pool["allocated_blocks"], pool)
+
+
+@case
+def a_forked_child_with_a_tape_of_its_own_names_its_pools_again(test):
+    script = ("import os, sqlite3; a = sqlite3.connect(':memory:'); a.execute('create table t(a)'); data = a.serialize(); "
+              "sqlite3.connect(':memory:').deserialize(data); pid = os.fork(); "
+              "sqlite3.connect(':memory:').deserialize(data); pid and os.wait()")
+    command = ["/usr/bin/python3", "-c", script]
+    need(test.run(command).status == 0, "python's sqlite3 is not installed, or too old")
+    outcome = test.record(command, form="follow", options=["--alloc-fn", "sqlite3_malloc64", "--free-fn", "sqlite3_free"])
+    equal(len(outcome.tapes), 2, "tapes")
+    for tape in outcome.tapes:
+        check(pools_of(tape)["sqlite3_malloc64"]["allocated_bytes"] >= 8192, tape)
+        tape.verify()
 
 
 @case
