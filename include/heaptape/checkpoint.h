@@ -5,8 +5,8 @@
  *   heaptape_checkpoint(t1, "entrant %d updated", entrant->id);            C, and C++ too
  *   heaptape::checkpoint(t1, "entrant updated", entrant.id, entrant.name); C++; t1 may be a time_point of std::chrono
  *
- *     elapsed  thr     change       live    from OS     stack  check point
- *    801.6 us    1  +139.2 kB   100.2 MB  144.0 MB+   1.90 kB  entrant updated  42 anna
+ *     elapsed  thr     change       live   from OS      stack  check point
+ *    801.6 us    1  +139.2 kB   100.2 MB  144.0 MB+    1.90 kB  entrant updated  42 anna
  *
  * elapsed: since t1. change: of the live heap since the check point before, of whatever thread; yellow when it grew, green when it shrank.
  * live: what the program has allocated and not freed; exact when it is recorded, else the C library's figure, which counts its own overhead

@@ -248,9 +248,9 @@ const Command kMarksCommand{
     .name = "marks",
     .arguments = "[next|prev|first|last]",
     .summary = "the moments that the program named itself",
-    .help = "Each with its event, time and thread; '>' is the one at the cursor; texts and numbers\n"
-            "are listed too ('text' searches them all). With a word the\n"
-            "cursor goes to the next mark, the one before, the first or the last.\n"
+    .help = "Each with its event, time and thread; '>' is the one at the cursor. Texts and\n"
+            "numbers are listed too; 'text' searches them. With a word the cursor goes to the\n"
+            "next mark, the one before, the first or the last.\n"
             "--json   as JSON\n",
     .example = "marks next",
     .group = CommandGroup::Moving,
