@@ -18,9 +18,9 @@ namespace {
 // What a thread is to do, from its creation to its start. When all are in use, a thread starts without us and gets its timer with its
 // first heap event.
 struct Start {
-  std::atomic<bool> taken;
-  void* routine; // of the sort that its creator takes
-  void* argument;
+  std::atomic<bool> taken{false};
+  void* routine = nullptr; // of the sort that its creator takes
+  void* argument = nullptr;
 };
 constexpr std::size_t kStarts = 256;
 constinit Start g_starts[kStarts];
