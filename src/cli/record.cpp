@@ -38,8 +38,9 @@ the program was not run.
 
 The options can come from the environment, too: HEAPTAPE_OUTPUT, HEAPTAPE_FORCE=1,
 HEAPTAPE_QUIET=1, HEAPTAPE_FOLLOW=1, HEAPTAPE_FREE_STACKS=0, HEAPTAPE_MAX_DEPTH,
-HEAPTAPE_MAX_TAPE, HEAPTAPE_ON_FULL, HEAPTAPE_TAPE=0, HEAPTAPE_LOG and their like. So a program can be recorded that is started without
-heaptape: LD_PRELOAD=/path/to/libheaptape.so PROGRAM.
+HEAPTAPE_MAX_TAPE, HEAPTAPE_ON_FULL, HEAPTAPE_TAPE=0, HEAPTAPE_LOG, HEAPTAPE_MAX_LIVE and
+so on. So a program can be recorded that is started without heaptape:
+LD_PRELOAD=/path/to/libheaptape.so PROGRAM.
 )"};
 
 struct RecordRequest {

@@ -86,7 +86,8 @@ std::string summary_text(const CollectorResult& result) {
 
 void print_result(const CollectorResult& result, bool quiet) {
   if (!result.problem.empty() && !result.told) print_line(result.problem);
-  if (!quiet && result.attached && (!result.tape.empty() || !result.log.empty())) print_line(summary_text(result));
+  const bool recorded = !result.tape.empty() || (result.attached && result.problem.empty()); // maybe for a log alone
+  if (!quiet && recorded) print_line(summary_text(result));
 }
 
 } // namespace heaptape
