@@ -11,7 +11,7 @@ void LiveArguments::add(CLI::App& app) {
   app.add_flag_callback(
       "--no-tape", [this] { no_tape_ = true; }, "write no tape; with --log, --max-live or --top-every");
   app.add_flag("--log", log_,
-               "--log or --log=FILE: write a log of who allocates and frees, at every --log-churn bytes\n"
+               "--log or --log=FILE: write a log of who allocates and frees, at every --log-churn bytes "
                "(default: heaptape.%n.%p.log)");
   app.add_option("--log-churn", churn_, "bytes allocated and freed between two snapshots, 0: none (default: 1MiB)")
       ->type_name("SIZE");

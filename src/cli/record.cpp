@@ -42,9 +42,10 @@ the program was not run.
 The options can come from the environment, too: HEAPTAPE_OUTPUT, HEAPTAPE_FORCE=1,
 HEAPTAPE_QUIET=1, HEAPTAPE_FOLLOW=1, HEAPTAPE_FREE_STACKS=0, HEAPTAPE_MAX_DEPTH,
 HEAPTAPE_MAX_TAPE, HEAPTAPE_ON_FULL, HEAPTAPE_CPU, HEAPTAPE_HEAP=0, HEAPTAPE_ALLOC_FN,
-HEAPTAPE_FREE_FN, HEAPTAPE_TAPE=0, HEAPTAPE_LOG and their like. HEAPTAPE_RUNTIME_DIR is the
-folder for the sockets by which others ask about the recording ('heaptape ps'). So a program
-can be recorded that is started without heaptape: LD_PRELOAD=/path/to/libheaptape.so PROGRAM.
+HEAPTAPE_FREE_FN, HEAPTAPE_TAPE=0, HEAPTAPE_LOG, HEAPTAPE_MAX_LIVE and so on.
+HEAPTAPE_RUNTIME_DIR is the folder for the sockets by which others ask about the recording
+('heaptape ps'). So a program can be recorded that is started without heaptape:
+LD_PRELOAD=/path/to/libheaptape.so PROGRAM.
 )"};
 
 struct RecordRequest {

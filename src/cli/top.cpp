@@ -119,7 +119,7 @@ int top(Arguments arguments) {
   ReportOptions common;
   CLI::App app("", "top");
   app.add_option("--sort", sort,
-                 "peak (default), live, allocated or temporary; of a running program: live (default),\n"
+                 "peak (default), live, allocated or temporary; of a running program: live (default), "
                  "growth, allocated, rate or blocks")
       ->type_name("FIGURE");
   app.add_option("--by", by, "function (default) or stack")->type_name("WHAT");

@@ -99,7 +99,8 @@ void print_result(const CollectorResult& result, bool quiet) {
   if (!result.problem.empty() && !result.told) print_line(result.problem);
   if (quiet) return;
   for (const std::string& remark : result.remarks) print_line(remark);
-  if (result.attached && (!result.tape.empty() || !result.log.empty())) print_line(summary_text(result));
+  const bool recorded = !result.tape.empty() || (result.attached && result.problem.empty()); // maybe for a log alone
+  if (recorded) print_line(summary_text(result));
 }
 
 } // namespace heaptape

@@ -10,6 +10,9 @@ LiveWriter::LiveWriter(const LiveOptions& options, bool look_up, LogFacts facts,
                        std::optional<LogFile> tables, Tell tell)
     : options_(options), facts_(facts), names_(look_up), text_(std::move(facts), names_), log_(std::move(log)),
       tables_(std::move(tables)), log_path_(log_ ? log_->path() : ""), tell_(std::move(tell)) {
+  // Now, for it says whom to send the signal to. What goes wrong will go wrong again at the first snapshot, when there is somebody to
+  // be told.
+  if (log_) (void)log_->write(text_.begin_file());
   thread_ = std::thread([this] { run(); });
 }
 
@@ -48,7 +51,6 @@ void LiveWriter::remove_files() {
 }
 
 void LiveWriter::run() {
-  if (log_) write_log(text_.begin_file());
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [&] { return finishing_ || !jobs_.empty(); });

@@ -210,8 +210,8 @@ std::string TopScreen::history_text(std::size_t columns, const TextStyle& style)
 void TopScreen::draw_head(std::vector<std::string>& lines, unsigned width, const TextStyle& style) const {
   const std::string state = moment_.ended ? "ended" : paused_ ? "PAUSED" : "running";
   lines.push_back(
-      style.bold(spread("heaptape top  " + printable(moment_.program) + fmt::format("  pid {}", moment_.pid),
-                        fmt::format("{} {}", state, clock_text(moment_.time_us)), width)));
+      style.bold(spread("heaptape top  " + printable(moment_.program),
+                        fmt::format("pid {}  {} {}", moment_.pid, state, clock_text(moment_.time_us)), width)));
   const Cost made = moment_.allocated - before_.allocated, gone = moment_.freed - before_.freed;
   const auto growth = static_cast<std::int64_t>(moment_.live().bytes - base_total_);
   lines.push_back(
