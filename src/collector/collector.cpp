@@ -103,6 +103,10 @@ Result<> Collector::create_tape(pid_t program_pid) {
   if (!writer.ok()) return writer.error();
   writer_.emplace(std::move(writer).value());
   tape_path_ = writer_->path();
+  // Before the program runs, so that whoever sees it can ask. A recording that nobody can ask is still a recording.
+  if (Result<std::unique_ptr<ControlServer>> opened = ControlServer::open(program_pid, [this] { wake(); })) {
+    control_ = std::move(opened).value();
+  }
   return Unit{};
 }
 
@@ -141,6 +145,7 @@ bool Collector::wait_for_program(ProgramEnd& end) {
 
 CollectorResult Collector::not_attached(ProgramEnd& end) {
   CollectorResult result;
+  if (control_) control_->close("nothing is being recorded");
   if (writer_) {
     writer_.reset();
     ::unlink(tape_path_.c_str());
@@ -256,10 +261,6 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
                       {program_, tape_start_ns_, known_facts(), options_.max_tape_bytes, options_.finish != nullptr,
                        std::move(executable_)});
 
-  // A recording that nobody can ask is still a recording.
-  if (Result<std::unique_ptr<ControlServer>> opened = ControlServer::open(program_, [this] { wake(); })) {
-    control_ = std::move(opened).value();
-  }
   const Left left = follow(recording, end, result, tell);
   if (control_) control_->close("the recording is over");
   Ending ending = Ending::Unknown;

@@ -196,15 +196,19 @@ class Marking(gdb.Command):
             gdb.write(line + "\n")
 
 
-SetPrefix("set")
-SetPrefix("show")
-BINARY = Setting("binary", "the heaptape program that is asked; not set: the one that belongs to libheaptape.so.")
-TAPE = Setting("tape", "the tape that is asked instead of the running program; for core files.")
-HeaptapePrefix()
-AboutAddress("where", "heaptape where EXPR: where a pointer comes from: block, offset, age, thread, allocating and freeing stack.")
-AboutAddress("explain", "heaptape explain EXPR: what an address is: block, freed block, stack, variable, mapping, nothing.")
-AboutAddress("history", "heaptape history EXPR: every block that ever covered an address.")
-Top()
-Leaks()
-Marking("mark", "heaptape mark NAME: names this moment on the tape; every report takes the name for a time.")
-Marking("snapshot", "heaptape snapshot [NAME]: a moment for 'heaptape report --snapshots', --deltas and --cumulative.")
+# gdb loads the file again with every program that loads the library; what was set stays.
+if hasattr(gdb, "heaptape_tape"):
+    BINARY, TAPE = gdb.heaptape_binary, gdb.heaptape_tape
+else:
+    SetPrefix("set")
+    SetPrefix("show")
+    BINARY = gdb.heaptape_binary = Setting("binary", "the heaptape program that is asked; not set: the one that belongs to libheaptape.so.")
+    TAPE = gdb.heaptape_tape = Setting("tape", "the tape that is asked instead of the running program; for core files.")
+    HeaptapePrefix()
+    AboutAddress("where", "heaptape where EXPR: where a pointer comes from: block, offset, age, thread, allocating and freeing stack.")
+    AboutAddress("explain", "heaptape explain EXPR: what an address is: block, freed block, stack, variable, mapping, nothing.")
+    AboutAddress("history", "heaptape history EXPR: every block that ever covered an address.")
+    Top()
+    Leaks()
+    Marking("mark", "heaptape mark NAME: names this moment on the tape; every report takes the name for a time.")
+    Marking("snapshot", "heaptape snapshot [NAME]: a moment for 'heaptape report --snapshots', --deltas and --cumulative.")
