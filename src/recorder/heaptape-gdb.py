@@ -110,7 +110,10 @@ def address_of(text):
     """What an expression points at, or where it lies when it is an object."""
     if not text:
         raise gdb.GdbError("which pointer? give an expression: heaptape where p")
-    value = gdb.parse_and_eval(text)
+    try:
+        value = gdb.parse_and_eval(text)
+    except gdb.error as error:
+        raise gdb.GdbError(str(error)) from error
     if value.type.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
         value = value.referenced_value()
     plain = value.type.strip_typedefs()

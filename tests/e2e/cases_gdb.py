@@ -79,11 +79,12 @@ def it_works_when_stopped_inside_the_recorder(test):
 def top_leaks_marks_and_history(test):
     commands = ["break stop_here", "RUN", "heaptape mark here", "heaptape snapshot", "break puts", "break printf", "heaptape top 3",
                 "heaptape leaks", "heaptape history freed", "heaptape leaks since here", "heaptape top x", "heaptape leaks now",
-                "heaptape mark"]
+                "heaptape mark", "heaptape where nobody"]
     text, _ = debug(test, "pointers", commands, input="grow 5\n")
     expect(text, r"marked 'here'", r"snapshot 'snapshot'", r"Live now: ", r"make_widget", r"drop_widget",
            r"Allocated between here .* and end.* and then still live", r"'x' is no number of rows", r"say 'heaptape leaks'",
-           r"which name\?")
+           r"which name\?", r"No symbol \"nobody\" in current context")
+    check("Python Exception" not in text, text)
 
 
 @case
