@@ -297,7 +297,7 @@ private:
       for (const auto& [name, count] : summary.losses)
         overview_->not_seen.push_back(name + ": " + loss_sentence(name, count));
     } else {
-      overview_->ending = running_ ? "it is still running" : ending_text({}, false);
+      overview_->ending = running_ ? "not yet: it is still running" : ending_text({}, false);
     }
     const Answers& answers = view_.answers();
     if (const std::uint64_t unknown = answers.totals.unknown_releases; unknown != 0) {

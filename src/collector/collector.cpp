@@ -121,6 +121,10 @@ Result<> Collector::create_tape(pid_t program_pid) {
     return watched.error();
   }
   created_ = true;
+  // Before the program runs, so that whoever sees it can ask. A recording that nobody can ask is still a recording.
+  if (Result<std::unique_ptr<ControlServer>> opened = ControlServer::open(program_pid, [this] { wake(); })) {
+    control_ = std::move(opened).value();
+  }
   return Unit{};
 }
 
@@ -167,6 +171,7 @@ bool Collector::wait_for_program(ProgramEnd& end) {
 
 CollectorResult Collector::not_attached(ProgramEnd& end) {
   CollectorResult result;
+  if (control_) control_->close("nothing is being recorded");
   if (writer_) {
     writer_.reset();
     ::unlink(tape_path_.c_str());
@@ -296,10 +301,6 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
                       {program_, tape_start_ns_, known_facts(), options_.max_tape_bytes,
                        options_.finish != nullptr && writer_.has_value(), std::move(executable_), watcher_.get()});
 
-  // A recording that nobody can ask is still a recording.
-  if (Result<std::unique_ptr<ControlServer>> opened = ControlServer::open(program_, [this] { wake(); })) {
-    control_ = std::move(opened).value();
-  }
   const Left left = follow(recording, end, result, tell);
   if (control_) control_->close("the recording is over");
   Ending ending = Ending::Unknown;

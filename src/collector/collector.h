@@ -42,8 +42,8 @@ public:
   // The caller has prepared the process (prepare_collector_process). The program's pid may be 0: whoever attaches.
   Collector(const CollectorOptions& options, SharedMemory memory, pid_t program, std::string program_name);
 
-  // Creates the tape and the watcher, as far as they are wanted; needed before run() unless the pid is 0. `program_pid` is used for
-  // their names.
+  // Creates the tape, the watcher and the control socket, as far as they are wanted; needed before run() unless the pid is 0.
+  // `program_pid` is used for their names.
   Result<> create_tape(pid_t program_pid);
   const std::string& tape_path() const { return tape_path_; }
   int memory_fd() const { return memory_.fd(); }

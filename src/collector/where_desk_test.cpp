@@ -14,7 +14,12 @@ namespace {
 
 class WhereDeskTest : public testing::Test {
 protected:
-  WhereDeskTest() : memory(SharedMemory::create({.slot_count = 4, .ring_records = 16}).value()) {}
+  static SharedMemory small_memory() {
+    CollectorOptions options;
+    options.slot_count = 4;
+    options.ring_records = 16;
+    return SharedMemory::create(options).value();
+  }
 
   void ask(std::uint64_t address) {
     memory.header().asked_address = address;
@@ -31,7 +36,7 @@ protected:
     return std::string(reinterpret_cast<const char*>(memory.answer()), memory.header().answer_bytes);
   }
 
-  SharedMemory memory;
+  SharedMemory memory = small_memory();
 };
 
 TEST_F(WhereDeskTest, TheCommandIsGivenTapeAndAddressAndItsOutputIsTheAnswer) {

@@ -110,7 +110,10 @@ def address_of(text):
     """What an expression points at, or where it lies when it is an object."""
     if not text:
         raise gdb.GdbError("which pointer? give an expression: heaptape where p")
-    value = gdb.parse_and_eval(text)
+    try:
+        value = gdb.parse_and_eval(text)
+    except gdb.error as error:
+        raise gdb.GdbError(str(error)) from error
     if value.type.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
         value = value.referenced_value()
     plain = value.type.strip_typedefs()
@@ -196,15 +199,19 @@ class Marking(gdb.Command):
             gdb.write(line + "\n")
 
 
-SetPrefix("set")
-SetPrefix("show")
-BINARY = Setting("binary", "the heaptape program that is asked; not set: the one that belongs to libheaptape.so.")
-TAPE = Setting("tape", "the tape that is asked instead of the running program; for core files.")
-HeaptapePrefix()
-AboutAddress("where", "heaptape where EXPR: where a pointer comes from: block, offset, age, thread, allocating and freeing stack.")
-AboutAddress("explain", "heaptape explain EXPR: what an address is: block, freed block, stack, variable, mapping, nothing.")
-AboutAddress("history", "heaptape history EXPR: every block that ever covered an address.")
-Top()
-Leaks()
-Marking("mark", "heaptape mark NAME: names this moment on the tape; every report takes the name for a time.")
-Marking("snapshot", "heaptape snapshot [NAME]: a moment for 'heaptape report --snapshots', --deltas and --cumulative.")
+# gdb loads the file again with every program that loads the library; what was set stays.
+if hasattr(gdb, "heaptape_tape"):
+    BINARY, TAPE = gdb.heaptape_binary, gdb.heaptape_tape
+else:
+    SetPrefix("set")
+    SetPrefix("show")
+    BINARY = gdb.heaptape_binary = Setting("binary", "the heaptape program that is asked; not set: the one that belongs to libheaptape.so.")
+    TAPE = gdb.heaptape_tape = Setting("tape", "the tape that is asked instead of the running program; for core files.")
+    HeaptapePrefix()
+    AboutAddress("where", "heaptape where EXPR: where a pointer comes from: block, offset, age, thread, allocating and freeing stack.")
+    AboutAddress("explain", "heaptape explain EXPR: what an address is: block, freed block, stack, variable, mapping, nothing.")
+    AboutAddress("history", "heaptape history EXPR: every block that ever covered an address.")
+    Top()
+    Leaks()
+    Marking("mark", "heaptape mark NAME: names this moment on the tape; every report takes the name for a time.")
+    Marking("snapshot", "heaptape snapshot [NAME]: a moment for 'heaptape report --snapshots', --deltas and --cumulative.")

@@ -214,7 +214,7 @@ TEST(TimelineText, IsAsWideAndHighAsAskedFor) {
 }
 
 TEST(TimelineText, WithoutUtf8ItIsPlainAscii) {
-  const std::vector<Mark> marks{{"warm", 2, 250}};
+  const std::vector<Mark> marks{{.name = "warm", .event = 2, .time_us = 250}};
   TextStyle ascii;
   ascii.utf8 = false;
   const std::string text = timeline_text(ramp(), marks, {.width = 70}, ascii);

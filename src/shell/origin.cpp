@@ -48,8 +48,7 @@ public:
     const Tenant& block = *origin.block;
     const std::uint64_t offset = origin.offset();
     std::string text = line("Len:", count_of(block.size, "byte") + " at " + hex(block.address));
-    text += line("Offset:", offset == 0 ? "0, the start of the block"
-                                        : with_separators(offset) + ", " + hex(origin.address) + " is inside");
+    text += line("Offset:", offset == 0 ? "0, the start of the block" : count_of(offset, "byte") + " into the block");
     text += line("State:", style_.bold(state_text(origin)));
     const std::string how = block.from == 0               ? kind_name(block.kind)
                             : block.from == block.address ? "realloc in place"

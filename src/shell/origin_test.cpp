@@ -47,7 +47,7 @@ TEST(Origin, ALiveBlockIsToldWithItsOffsetAgeThreadAndStack) {
   EXPECT_EQ(origin.stacks().front(), StackId(1));
   EXPECT_EQ(origin_text(tape, *names.text, origin, {}), "PID:    \n"
                                                         "Len:    64 bytes at 0x1000\n"
-                                                        "Offset: 16, 0x1010 is inside\n"
+                                                        "Offset: 16 bytes into the block\n"
                                                         "State:  live, 1.000 s old\n"
                                                         "Made:   malloc by thread 2 (loader), event 1 at 0.000010 s\n"
                                                         "   0: insert\n"

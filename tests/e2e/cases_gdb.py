@@ -79,11 +79,12 @@ def it_works_when_stopped_inside_the_recorder(test):
 def top_leaks_marks_and_history(test):
     commands = ["break stop_here", "RUN", "heaptape mark here", "heaptape snapshot", "break puts", "break printf", "heaptape top 3",
                 "heaptape leaks", "heaptape history freed", "heaptape leaks since here", "heaptape top x", "heaptape leaks now",
-                "heaptape mark"]
+                "heaptape mark", "heaptape where nobody"]
     text, _ = debug(test, "pointers", commands, input="grow 5\n")
     expect(text, r"marked 'here'", r"snapshot 'snapshot'", r"Live now: ", r"make_widget", r"drop_widget",
-           r"Allocated between 'here'.* and end.* and then still live", r"'x' is no number of rows", r"say 'heaptape leaks'",
-           r"which name\?")
+           r"Allocated between here .* and end.* and then still live", r"'x' is no number of rows", r"say 'heaptape leaks'",
+           r"which name\?", r"No symbol \"nobody\" in current context")
+    check("Python Exception" not in text, text)
 
 
 @case
@@ -131,7 +132,7 @@ def a_core_that_is_not_there_is_told_in_a_sentence(test):
 def rust_pointers_are_known_too(test):
     text, _ = debug(test, "pointers_rust", ["break stop_here", "RUN", "heaptape where *boxed", "heaptape where *numbers",
                                             "heaptape where numbers"])
-    expect(text, r"Len:    999 bytes", r"pointers_rust::make_box\n +at .*pointers\.rs:\d+:\d+", r"Len:    2,000 bytes", r"on the stack of")
+    expect(text, r"Len:    999 bytes", r"pointers::make_box\n +at .*pointers\.rs:\d+:\d+", r"Len:    2,000 bytes", r"on the stack of")
 
 
 @case
