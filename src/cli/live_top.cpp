@@ -15,6 +15,7 @@
 #include "cli/exit_codes.h"
 #include "cli/find_recording.h"
 #include "cli/full_screen.h"
+#include "collector/control_client.h"
 #include "live/live_view.h"
 #include "live/log_file.h"
 #include "live/tape_follower.h"
@@ -36,6 +37,14 @@ public:
     return std::unique_ptr<Followed>(new Followed(path, std::move(follower).value()));
   }
 
+  // Asks the collector for what is not on the tape yet. One that cannot be asked writes it within two seconds by itself.
+  void ask_for_all() const {
+    if (!ended()) (void)flush_tape(static_cast<pid_t>(follower_.header().pid));
+  }
+  // Names this moment on the tape; false: nobody can be asked.
+  bool mark(const std::string& name) const {
+    return !ended() && mark_now(static_cast<pid_t>(follower_.header().pid), name, MarkKind::Mark).ok();
+  }
   // True when there is more to read at once.
   bool poll(std::uint64_t most_events) { return follower_.poll(view_, most_events); }
   LiveView& view() { return view_; }
@@ -84,6 +93,7 @@ int print_tables(const LiveTop& options, Followed& followed) {
   auto next = Clock::now();
   bool failed = false;
   for (std::uint64_t printed = 0; !failed;) {
+    followed.ask_for_all();
     while (followed.poll(kEventsAtOnce)) {}
     const bool last = followed.ended() || followed.abandoned() || g_interrupted != 0;
     const TopMoment moment = followed.moment();
@@ -124,12 +134,14 @@ int show_screen(const LiveTop& options, Followed& followed, bool end_with_progra
   TopScreen screen(followed.view(), options.order);
   auto next = Clock::now();
   bool reading = true, gone = false;
+  unsigned marks = 0;
   const auto draw = [&](bool quick) {
     const ScreenSize size = terminal.size();
     terminal.show(screen.draw(size.width, size.height, options.style, quick));
   };
   while (FullScreen::asked_to_end() == 0) {
     if (!screen.paused() && (reading || Clock::now() >= next)) {
+      if (!reading) followed.ask_for_all();
       reading = followed.poll(kEventsAtOnce);
       if (Clock::now() >= next || !reading) {
         screen.refresh(followed.moment());
@@ -155,7 +167,11 @@ int show_screen(const LiveTop& options, Followed& followed, bool end_with_progra
       const TopAction action = std::visit([&](auto one) { return screen.key(one); }, key);
       if (action == TopAction::Quit) leave = true;
       if (action == TopAction::Refresh) next = Clock::now();
-      if (action == TopAction::Mark) screen.say("growth is counted from here");
+      if (action == TopAction::Mark) {
+        const std::string name = "marked in top " + std::to_string(++marks);
+        screen.say(followed.mark(name) ? "growth is counted from here; the tape has the mark '" + name + "'"
+                                       : "growth is counted from here");
+      }
     }
     if (leave) break;
     draw(false); // keys, and a window of another size
