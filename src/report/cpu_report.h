@@ -20,7 +20,7 @@ struct CpuOptions {
   TreeOptions tree{.direction = TreeDirection::TopDown};
   bool expand = false;
   bool without_recorder = false; // leave out samples in the recorder's own code
-  std::size_t rows = 15; // of the table; 0: no table
+  std::size_t rows = 15;         // of the table; 0: no table
 };
 
 // Costs as trees and exports take them: bytes are microseconds of CPU time, blocks are periods.

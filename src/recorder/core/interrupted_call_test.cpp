@@ -39,14 +39,15 @@ bool is_begun_again(ucontext_t context) {
 class NoHandlers {
 public:
   NoHandlers() {
-    for (int signal = 1; signal <= 64; ++signal) ::sigaction(signal, nullptr, &before_[signal]), ::signal(signal, SIG_DFL);
+    for (int signal = 1; signal <= 64; ++signal)
+      ::sigaction(signal, nullptr, &before_[signal]), ::signal(signal, SIG_DFL);
   }
   ~NoHandlers() {
     for (int signal = 1; signal <= 64; ++signal) ::sigaction(signal, &before_[signal], nullptr);
   }
 
 private:
-  struct sigaction before_[65] {};
+  struct sigaction before_[65]{};
 };
 
 TEST(InterruptedCall, ThatTheKernelDoesNotRestartIsBegunAgain) {

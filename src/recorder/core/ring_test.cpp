@@ -17,6 +17,7 @@ protected:
     ASSERT_TRUE(
         start_recorder(memory.bytes(), reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) + 65536, 1 << 20));
     g_switch.on.store(1);
+    g_switch.attached.store(1);
   }
   void event(std::uint64_t address, std::uint64_t size = 8) {
     (void)record(EventKind::Malloc, address, size,

@@ -24,6 +24,7 @@ public:
   }
   ~TestMemory() {
     g_switch.on.store(0);
+    g_switch.attached.store(0);
     forget_thread();
     g_recorder.header = nullptr;
     munmap(memory_, config_.total_bytes);
