@@ -50,7 +50,7 @@ constexpr std::array kCommands{
 };
 
 // Commands of the shell that read well by themselves.
-constexpr std::array kAsked{"explain", "history", "owner",    "blocks", "events",      "event",  "stack",
+constexpr std::array kAsked{"explain", "history", "owner",    "blocks", "events",      "event",    "stack",
                             "live",    "stats",   "threads",  "marks",  "symbol",      "symbolat", "text",
                             "map",     "arenas",  "mappings", "pools",  "checkpoints", "scopes"};
 

@@ -1,6 +1,7 @@
 // heaptape top: the most expensive functions or stacks, of a finished recording or of one that is going on.
 #include <unistd.h>
 
+#include "cli/by_pid.h"
 #include "cli/choose_tape.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
@@ -143,6 +144,11 @@ int top(Arguments arguments) {
   const Result<TextStyle> style = common.style();
   if (!style) return fail(style.error());
   if (live.pid != 0 && !tape.empty()) return fail({ErrorCode::Usage, "say a TAPE or -p PID, not both"});
+  if (live.pid != 0 && !live.plain() && ::isatty(STDOUT_FILENO) == 0) {
+    // No screen to show it on: the table of a tape, as all commands do with -p.
+    const Result<Arguments> replaced = with_tapes_of_programs(arguments);
+    return replaced ? top(replaced.value()) : fail(replaced.error());
+  }
   if (live.given()) {
     if (live.pid == 0) {
       if (const Result<> chosen = choose_tape(tape); !chosen) return fail(chosen.error());

@@ -139,8 +139,8 @@ private:
   Sink& sink_;
   RepairWindows windows_;
   std::vector<std::vector<Begun>> under_way_; // by slot
-  std::uint64_t begun_ = 0;  // how many, over all slots
-  RingItem* rest_ = nullptr; // of the batch at hand: what comes after the current item
+  std::uint64_t begun_ = 0;                   // how many, over all slots
+  RingItem* rest_ = nullptr;                  // of the batch at hand: what comes after the current item
   RingItem* rest_end_ = nullptr;
 };
 

@@ -57,7 +57,6 @@ private:
   using Chunk = std::array<char, kChunk>;
   static constexpr std::size_t kMostChunks = 4 * (kLongest / kChunk + 1); // of one thread, left behind by longjmp
 
-
   std::unordered_map<std::uint32_t, std::vector<Chunk>> texts_; // by slot
   std::vector<Mark> marks_;
   std::vector<ThreadName> thread_names_;

@@ -244,17 +244,16 @@ const Command kFindCommand{.name = "find",
                            .takes = Takes::Filter,
                            .run = find,
                            .alias = "/"};
-const Command kMarksCommand{
-    .name = "marks",
-    .arguments = "[next|prev|first|last]",
-    .summary = "the moments that the program named itself",
-    .help = "Each with its event, time and thread; '>' is the one at the cursor. Texts and\n"
-            "numbers are listed too; 'text' searches them. With a word the cursor goes to the\n"
-            "next mark, the one before, the first or the last.\n"
-            "--json   as JSON\n",
-    .example = "marks next",
-    .group = CommandGroup::Moving,
-    .run = marks};
+const Command kMarksCommand{.name = "marks",
+                            .arguments = "[next|prev|first|last]",
+                            .summary = "the moments that the program named itself",
+                            .help = "Each with its event, time and thread; '>' is the one at the cursor. Texts and\n"
+                                    "numbers are listed too; 'text' searches them. With a word the cursor goes to the\n"
+                                    "next mark, the one before, the first or the last.\n"
+                                    "--json   as JSON\n",
+                            .example = "marks next",
+                            .group = CommandGroup::Moving,
+                            .run = marks};
 const Command kPeakCommand{.name = "peak",
                            .arguments = "",
                            .summary = "go to the moment when most was live",
