@@ -40,7 +40,7 @@ std::vector<BlockLife> naive_lives(const std::vector<Event>& events) {
                              .kind = event.kind};
     }
     if (ended) end(*ended, event, true);
-    last[event.thread] = event.number;
+    if (!is_pool(event.kind)) last[event.thread] = event.number;
   }
   std::vector<BlockLife> rest;
   for (const auto& [address, life] : live) rest.push_back(life);

@@ -86,6 +86,7 @@ While a program is being recorded:
   heaptape where [-p PID] ADDR        where a pointer comes from: size, age, thread, allocating and freeing stack
   heaptape mark -p PID NAME           name this moment; 'snapshot -p PID' for moments to compare
   heaptape stop -p PID                finish the tape; the program goes on
+  heaptape flush -p PID               put everything up to now onto the tape, and say which one that is
   heaptape gdb TAPE CORE | -p PID     gdb that can ask heaptape: heaptape where EXPR, top, leaks, history
   heaptape collect --listen SOCKET    one collector for many programs
 

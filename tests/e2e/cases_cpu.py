@@ -67,7 +67,7 @@ def threads_that_never_allocate_have_their_share(test, shape):
 
 @case
 def sixty_four_threads_are_all_seen(test):
-    tape = test.record([program("cpu_shares"), "threads", 64, 6], options=[HZ]).tape
+    tape = test.record([program("cpu_shares"), "threads", 64, 20], options=[HZ]).tape
     seen = {sample["thread"] for sample in samples(tape)}
     check(len(seen) >= 64, f"{len(seen)} threads have samples")
     check("CPU threads" not in tape.losses(), "no thread lacked a timer")

@@ -22,7 +22,7 @@ def commands():
 
 
 def options_in(text):
-    return set(re.findall(r"^ {0,6}(?:-\w, )?(--[\w-]+)", text, re.MULTILINE))
+    return set(re.findall(r"^ {0,6}(?:-\w, )?(--[\w-]+)(?=$| {2,}|[ =\[]\S+(?: \S+)?(?:$| {2,}))", text, re.MULTILINE))
 
 
 @case

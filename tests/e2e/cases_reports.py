@@ -261,7 +261,7 @@ def a_cut_tape_is_reported_as_far_as_it_goes(test):
     cut.write_bytes(data[:len(data) * 2 // 3])
     result = heaptape("report", "--json", cut)
     equal(result.returncode, 0, "status")
-    check("no end" in result.stderr, result.stderr)
+    check("still being recorded" in result.stderr, result.stderr)
     found = json.loads(result.stdout)
     equal(found["finished"], False, "finished")
     check("unknown" in heaptape("report", cut).stdout, "the first page says that the end is missing")
@@ -321,13 +321,13 @@ def a_tape_still_being_written_can_be_reported(test):
         tapes = test.tapes()
         if tapes:
             result = heaptape("report", tapes[0].path)
-            if result.returncode == 0 and "peak" in result.stdout and "no end" in result.stderr:
+            if result.returncode == 0 and "peak" in result.stdout and "still being recorded" in result.stderr:
                 break
         time.sleep(0.1)
     process.terminate()
     test.finish(process)
     check(result is not None and result.returncode == 0, f"report while recording: {result}")
-    check("no end" in result.stderr, result.stderr)
+    check("still being recorded" in result.stderr, result.stderr)
 
 
 @case
