@@ -50,11 +50,11 @@ def pools_are_no_part_of_the_heap(test):
 
 @case
 def a_program_with_pools_does_the_same_with_and_without_the_recorder(test):
-    def without_address(text):
-        return b"\n".join(text.splitlines()[:-1])
+    def without_chance(text):  # how many nodes were in use at once is up to the threads
+        return [line for line in text.splitlines() if b"|" in line and not line.startswith(b"nodes")]
 
-    test.same([program("pool_story")], normal=without_address)
-    test.same([program("pool_story_disabled")], normal=without_address)
+    test.same([program("pool_story")], normal=without_chance)
+    test.same([program("pool_story_disabled")], normal=without_chance)
 
 
 @case
