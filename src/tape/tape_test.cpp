@@ -222,6 +222,7 @@ TEST(Tape, TheGoldenTapesOfAllVersionsAreRead) {
   expect_golden("version-1.0.tape");
   expect_golden("version-1.1.tape");
   expect_golden("version-1.2.tape");
+  expect_golden("version-1.3.tape");
 }
 
 } // namespace
