@@ -111,6 +111,9 @@ std::string command_names() {
   return names;
 }
 
+constexpr std::string_view kPidHelp =
+    "\nInstead of TAPE, -p PID means the recording of a running program, up to this moment ('heaptape ps').\n";
+
 int print(std::string_view text) {
   Output output;
   output.print("{}", text);
@@ -147,7 +150,10 @@ int run(Arguments arguments) {
     return replaced ? command(replaced.value()) : fail(replaced.error());
   };
   for (const Command& command : kCommands) {
-    if (command.name == wanted) return command.takes_pid ? run_with_tapes(command.run) : command.run(rest);
+    if (command.name != wanted) continue;
+    const int status = command.takes_pid ? run_with_tapes(command.run) : command.run(rest);
+    const bool helped = !rest.empty() && (std::string_view(rest[0]) == "--help" || std::string_view(rest[0]) == "-h");
+    return helped && command.takes_pid && status == kOk ? print(kPidHelp) : status;
   }
   for (const std::string_view asked : kAsked) {
     if (asked == wanted) return run_with_tapes([&](Arguments words) { return ask(asked, words); });

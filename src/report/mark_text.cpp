@@ -96,4 +96,10 @@ void write_mark_fields(JsonWriter& json, const Mark& mark) {
   }
 }
 
+std::string mark_row(const Mark& mark) {
+  const std::string thread = mark.thread.value != 0 ? "T" + std::to_string(mark.thread.value) : "-";
+  return fmt::format("{:>14}  {:>12} s  {:<5} {:<11}  {}", with_separators(mark.event), seconds_text(mark.time_us),
+                     thread, mark_kind_name(mark.kind), mark_words(mark));
+}
+
 } // namespace heaptape

@@ -16,6 +16,8 @@ mark_kind_name(MarkKind kind); // "mark", "snapshot", "text", "number", "check p
 
 // The mark as one would read it aloud, control characters shown: "loaded", "queue length = 12", "row read  4711 (802 us)".
 std::string mark_words(const Mark& mark);
+// Event, time, thread ("-" for one that was made from outside), kind and words, in columns.
+std::string mark_row(const Mark& mark);
 
 // Whether the mark is a moment that somebody may ask for by name, and not just words or a number.
 bool is_moment(const Mark& mark);

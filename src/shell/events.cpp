@@ -213,10 +213,7 @@ Result<> text(Session& session, Words& words, Printer& out) {
   for (const Mark& mark : session.view().marks()) {
     if (!wanted.empty() && !pattern.value().matches(mark_words(mark))) continue;
     ++shown;
-    if (!out.print(fmt::format("{:>14}  {:>12} s  T{:<4} {:<11}  {}\n", with_separators(mark.event),
-                               seconds_text(mark.time_us), mark.thread.value, mark_kind_name(mark.kind),
-                               mark_words(mark))))
-      break;
+    if (!out.print(mark_row(mark) + "\n")) break;
   }
   if (shown == 0) out.print(wanted.empty() ? "the program wrote no annotations\n" : "no annotation matches\n");
   return Unit{};

@@ -186,10 +186,7 @@ Result<> marks(Session& session, Words& words, Printer& out) {
   }
   for (const Mark& mark : session.view().marks()) {
     const bool here = mark.event == session.event();
-    if (!out.print(fmt::format("{} {:>14}  {:>12} s  T{:<4} {:<11}  {}\n", here ? '>' : ' ',
-                               with_separators(mark.event), seconds_text(mark.time_us), mark.thread.value,
-                               mark_kind_name(mark.kind), mark_words(mark))))
-      break;
+    if (!out.print(fmt::format("{} {}\n", here ? '>' : ' ', mark_row(mark)))) break;
   }
   return Unit{};
 }
