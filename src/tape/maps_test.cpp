@@ -99,7 +99,7 @@ TEST(Maps, APayloadThatIsCutGivesWhatCameBefore) {
 TEST(Maps, AddressesBeyondAllSenseAreRefused) {
   std::vector<std::byte> entry, payload;
   ByteWriter writer(entry);
-  for (const std::uint64_t number : {1, 1, 0, 1}) writer.varint(number); // time, whole, none removed, one added
+  for (const std::uint64_t number : {1ul, 1ul, 0ul, 1ul}) writer.varint(number); // time, whole, none removed, one added
   for (const std::uint64_t number : {(1ul << 52) - 2, 2ul, 3ul, 0ul, 0ul}) writer.varint(number);
   for (const std::uint64_t number : {std::size_t{0}, std::size_t{0}, std::size_t{1}, entry.size()})
     ByteWriter(payload).varint(number);
