@@ -69,7 +69,7 @@ std::vector<Event> random_events(std::uint64_t seed, std::size_t count) {
 }
 
 TEST(BlockLives, AreThoseOfAMapFromAddressesToBlocks) {
-  for (const std::uint64_t seed : {1, 2, 3}) {
+  for (const std::uint64_t seed : {1u, 2u, 3u}) {
     const std::vector<Event> events = random_events(seed, 5000);
     const test::SmallTape file(events, 200, 700);
     EXPECT_EQ(all(file.open(), {.kinds = true}), naive_lives(events));
@@ -80,15 +80,14 @@ TEST(BlockLives, OnlyBlocksThatWereMadeInAStretch) {
   const std::vector<Event> events = random_events(7, 4000);
   const test::SmallTape file(events, 200, 300);
   const TapeReader tape = file.open();
-  for (const auto& [first, last] : {std::pair{1, 100}, std::pair{1500, 1700}, std::pair{3990, 9999}, std::pair{5, 5}}) {
+  struct Stretch {
+    std::uint64_t first, last;
+  };
+  for (const Stretch made : {Stretch{1, 100}, Stretch{1500, 1700}, Stretch{3990, 9999}, Stretch{5, 5}}) {
     std::vector<BlockLife> expected = naive_lives(events);
-    std::erase_if(expected, [&](const BlockLife& life) {
-      return life.block.event < static_cast<unsigned>(first) || life.block.event > static_cast<unsigned>(last);
-    });
-    EXPECT_EQ(
-        all(tape,
-            {.kinds = true, .first_made = static_cast<unsigned>(first), .last_made = static_cast<unsigned>(last)}),
-        expected);
+    std::erase_if(expected,
+                  [&](const BlockLife& life) { return life.block.event < made.first || life.block.event > made.last; });
+    EXPECT_EQ(all(tape, {.kinds = true, .first_made = made.first, .last_made = made.last}), expected);
   }
 }
 
