@@ -59,7 +59,11 @@ int mark(Arguments arguments) {
   CLI::App app("", "mark");
   app.add_option("NAME", name)->required();
   return control(
-      app, kMarkHelp, arguments, [&](pid_t pid) { return mark_now(pid, name, MarkKind::Mark); },
+      app, kMarkHelp, arguments,
+      [&](pid_t pid) -> Result<LiveRecording> {
+        if (name.empty()) return Error{ErrorCode::Usage, "a mark needs a name, by which reports will know it"};
+        return mark_now(pid, name, MarkKind::Mark);
+      },
       [&](const LiveRecording& done) { say("marked '" + printable(name) + "' " + moment_of(done)); });
 }
 

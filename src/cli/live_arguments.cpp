@@ -57,6 +57,7 @@ Result<> LiveArguments::take(CollectorOptions& options) const {
                                 take("--top-rows", top_rows_, at_least(1), live.top_rows)}) {
     if (!taken) return taken.error();
   }
+  if (!max_live_.empty() && live.max_live_bytes == 0) return Error{ErrorCode::Usage, "--max-live: 0 is no limit"};
   if (all_) live.log_all = true;
   if (report_) live.max_live_report = true;
   if (top_first_) live.top_first = true;
