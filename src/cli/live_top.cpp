@@ -13,8 +13,8 @@
 
 #include "cli/console.h"
 #include "cli/exit_codes.h"
-#include "cli/find_recording.h"
 #include "cli/full_screen.h"
+#include "cli/tape_in_use.h"
 #include "collector/control_client.h"
 #include "live/live_view.h"
 #include "live/log_file.h"

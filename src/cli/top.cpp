@@ -7,9 +7,10 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/exit_codes.h"
-#include "cli/find_recording.h"
 #include "cli/live_top.h"
 #include "cli/report_options.h"
+#include "cli/tape_in_use.h"
+#include "collector/control_client.h"
 #include "collector/live_options.h"
 #include "report/top_table.h"
 
@@ -103,8 +104,10 @@ int live_top(const LiveArguments& arguments, const std::string& tape, const std:
   }
   if (!options.output.empty()) options.style = TextStyle{};
   if (arguments.pid != 0) {
-    const Result<RunningRecording> recording = recording_of(arguments.pid);
+    const Result<LiveRecording> recording = live_recording(arguments.pid);
     if (!recording) return fail(recording.error());
+    if (recording.value().tape.empty())
+      return fail({ErrorCode::NotFound, "process " + std::to_string(arguments.pid) + " is recorded without a tape"});
     options.tape = recording.value().tape;
   }
   return run_live_top(options);

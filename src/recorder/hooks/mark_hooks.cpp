@@ -4,38 +4,14 @@
 
 #include "recorder/core/events.h"
 #include "recorder/hooks/hook.h"
+#include "recorder/hooks/text_records.h"
 
 namespace heaptape::recorder {
 
 namespace {
 
 constexpr std::uint64_t kLongest = 4000;
-constexpr std::uint64_t kHalf = 6;       // bytes of text in each of address and size
 constexpr std::uint64_t kTextOfSort = 2; // MarkKind::Text
-
-// Up to six bytes of the text, from `at`, as a number; `end` is the text's length.
-std::uint64_t six_bytes(const char* text, std::uint64_t at, std::uint64_t end) noexcept {
-  std::uint64_t value = 0;
-  for (std::uint64_t i = 0; i < kHalf && at + i < end; ++i) {
-    value |= std::uint64_t{static_cast<unsigned char>(text[at + i])} << (8 * i);
-  }
-  return value;
-}
-
-std::uint64_t length_of(const char* text) noexcept {
-  std::uint64_t length = 0;
-  if (text != nullptr)
-    while (length < kLongest && text[length] != '\0') ++length;
-  return length;
-}
-
-[[nodiscard]] bool put_text(const char* text, std::uint64_t length, const Frame& site) noexcept {
-  for (std::uint64_t at = 0; at < length; at += 2 * kHalf) {
-    if (!record(EventKind::MarkText, six_bytes(text, at, length), six_bytes(text, at + kHalf, length), site, false))
-      return false;
-  }
-  return true;
-}
 
 bool put_mark(const char* text, std::uint64_t length, std::uint64_t sort, const Frame& site) noexcept {
   return put_text(text, length, site) && record(EventKind::Mark, length, sort, site, true);
@@ -57,7 +33,7 @@ using namespace heaptape;
 using namespace heaptape::recorder;
 
 HT_HOOK void heaptape_recorder_mark(const char* name, unsigned kind) {
-  if (is_attached()) (void)put_mark(name, length_of(name), kind & 0xffff, HT_CALL_SITE());
+  if (is_attached()) (void)put_mark(name, length_of(name, kLongest), kind & 0xffff, HT_CALL_SITE());
 }
 
 // A mark with any bytes for a text. With room for an answer, also asks what the heap is just then; true: that is known.
@@ -79,7 +55,7 @@ HT_HOOK int heaptape_recorder_note(const char* bytes, unsigned long length, unsi
 HT_HOOK void heaptape_recorder_thread_name(const char* name) {
   if (!is_attached()) return;
   const Frame site = HT_CALL_SITE();
-  const std::uint64_t length = length_of(name);
+  const std::uint64_t length = length_of(name, kLongest);
   if (put_text(name, length, site)) (void)record(EventKind::ThreadName, length, 0, site, false);
 }
 
@@ -87,5 +63,5 @@ HT_HOOK void heaptape_recorder_pause(int pause) {
   const bool changed = pause != 0 ? pause_recording() : resume_recording();
   if (!changed || !is_attached()) return;
   const char* text = pause != 0 ? "recording paused" : "recording resumed";
-  (void)put_mark(text, length_of(text), kTextOfSort, HT_CALL_SITE());
+  (void)put_mark(text, length_of(text, kLongest), kTextOfSort, HT_CALL_SITE());
 }

@@ -2,35 +2,18 @@
 
 #include <atomic>
 
-#include "recorder/core/events.h"
+#include "recorder/hooks/text_records.h"
 
 namespace heaptape::recorder {
 
 namespace {
 
 constexpr std::uint64_t kLongest = 240; // bytes of a name that count
-constexpr std::uint64_t kHalf = 6;      // bytes of text in each of address and size
 constexpr std::uint32_t kSlots = wire::kMostPools;
 
 // Hashes of the names in use, by linear probing; a pool's number is its place and one more. The last place stays free: its number is for all names
 // that find no place.
 constinit std::atomic<std::uint64_t> g_names[kSlots];
-
-std::uint64_t length_of(const char* name) noexcept {
-  std::uint64_t length = 0;
-  if (name != nullptr)
-    while (length < kLongest && name[length] != '\0') ++length;
-  return length;
-}
-
-// Up to six bytes of the text, from `at`, as a number.
-std::uint64_t six_bytes(const char* text, std::uint64_t at, std::uint64_t end) noexcept {
-  std::uint64_t value = 0;
-  for (std::uint64_t i = 0; i < kHalf && at + i < end; ++i) {
-    value |= std::uint64_t{static_cast<unsigned char>(text[at + i])} << (8 * i);
-  }
-  return value;
-}
 
 std::uint64_t hash_of(const char* name, std::uint64_t length) noexcept {
   std::uint64_t hash = 0xcbf2'9ce4'8422'2325u;
@@ -41,16 +24,14 @@ std::uint64_t hash_of(const char* name, std::uint64_t length) noexcept {
 } // namespace
 
 void send_name(const char* name, wire::PoolNameKind kind, std::uint32_t number, const Frame& site) noexcept {
-  const std::uint64_t length = length_of(name);
-  for (std::uint64_t at = 0; at < length; at += 2 * kHalf) {
-    (void)record(EventKind::MarkText, six_bytes(name, at, length), six_bytes(name, at + kHalf, length), site, false);
-  }
+  const std::uint64_t length = length_of(name, kLongest);
+  (void)put_text(name, length, site); // a pool with half a name is better than one with none
   const std::uint64_t what = wire::pool_size_field(static_cast<std::uint32_t>(kind), number);
   (void)record(EventKind::PoolName, length, what, site, false);
 }
 
 std::uint32_t pool_number(const char* name, wire::PoolNameKind kind, const Frame& site) noexcept {
-  const std::uint64_t hash = hash_of(name, length_of(name));
+  const std::uint64_t hash = hash_of(name, length_of(name, kLongest));
   const auto first = static_cast<std::uint32_t>((hash >> 20) % (kSlots - 1));
   for (std::uint32_t step = 0; step < kSlots - 1; ++step) {
     const std::uint32_t place = (first + step) % (kSlots - 1);
