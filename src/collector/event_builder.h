@@ -37,7 +37,7 @@ struct RepairWindows {
 // What does not depend on where the events go.
 class EventBuilderBase : public ItemConsumer {
 public:
-  EventBuilderBase() = default;
+  explicit EventBuilderBase(const StackFolder& stacks) : pools_(stacks) {}
   EventBuilderBase(const EventBuilderBase&) = delete;
   EventBuilderBase& operator=(const EventBuilderBase&) = delete;
   virtual ~EventBuilderBase() = default;
@@ -74,7 +74,7 @@ class EventBuilder final : public EventBuilderBase {
 public:
   // `rings` is where items that come later wait. All must outlive the builder.
   EventBuilder(TickClock& clock, StackFolder& stacks, RingSet& rings, std::uint32_t slot_count, Sink& sink)
-      : clock_(clock), stacks_(stacks), rings_(rings), sink_(sink), under_way_(slot_count) {}
+      : EventBuilderBase(stacks), clock_(clock), stacks_(stacks), rings_(rings), sink_(sink), under_way_(slot_count) {}
 
   void consume(std::span<RingItem> items) override {
     constexpr std::size_t kAhead = 12; // far enough for a miss to memory, near enough to stay in the first cache
@@ -362,14 +362,14 @@ template <class Sink>
 void EventBuilder<Sink>::take_in_pool(const RingItem& item) {
   Event event = event_of(item, 0);
   event.number = ++count_;
-  const std::optional<std::uint64_t> allocated_at = pools_.take_in(item, event);
-  if (!allocated_at) {
+  const PoolCollector::Taken taken = pools_.take_in(item, event);
+  if (taken.as != PoolCollector::Taken::As::Event) {
     --count_;
-    ++damaged_;
+    damaged_ += taken.as == PoolCollector::Taken::As::Nonsense;
     return;
   }
   model_.apply(event);
-  sink_.add(event, *allocated_at);
+  sink_.add(event, taken.allocated_at);
 }
 
 // The stack of a realloc comes with its end, which may not be there yet.

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
+
+#include "collector/fake_program.h"
 
 namespace heaptape {
 namespace {
@@ -19,16 +22,22 @@ RingItem item_of(EventKind kind, std::uint64_t address, std::uint64_t size_field
 // The records of a program, and the events that come of them.
 class PoolRecords : public ::testing::Test {
 protected:
+  using As = PoolCollector::Taken::As;
   void name(std::uint32_t pool, const char* text, wire::PoolNameKind kind = wire::PoolNameKind::Given) {
     pools.add_name(item_of(EventKind::PoolName, 0, wire::pool_size_field(static_cast<std::uint32_t>(kind), pool)),
                    text);
   }
+  // The event that made the freed block, 0: none; nullopt: the record is no event, and `as` says why.
   std::optional<std::uint64_t> take_in(const RingItem& item) {
     event = Event{};
     event.number = ++number;
     event.kind = item.kind();
     event.address = item.address();
-    return pools.take_in(item, event);
+    event.stack = stack;
+    const PoolCollector::Taken taken = pools.take_in(item, event);
+    as = taken.as;
+    if (as != As::Event) return std::nullopt;
+    return taken.allocated_at;
   }
   std::optional<std::uint64_t> make(std::uint32_t pool, std::uint64_t address, std::uint64_t size) {
     return take_in(item_of(EventKind::PoolAlloc, address, wire::pool_size_field(pool, size)));
@@ -37,8 +46,12 @@ protected:
     return take_in(item_of(EventKind::PoolFree, address, wire::pool_size_field(pool, 0)));
   }
 
-  PoolCollector pools;
+  FakeProgram program;
+  StackFolder stacks{program.memory.nodes()};
+  PoolCollector pools{stacks};
   Event event;
+  StackId stack;
+  As as = As::Event;
   std::uint64_t number = 0;
 };
 
@@ -73,6 +86,33 @@ TEST_F(PoolRecords, AFreeFunctionFreesFromWhicheverPoolHasTheBlockTheYoungestFir
   EXPECT_EQ(event.old_address, 3u);
   EXPECT_EQ(end(0, 0x1000), 0u);
   EXPECT_EQ(event.old_address, 0u);
+}
+
+TEST_F(PoolRecords, OfWatchedFunctionsThatCallEachOtherTheInnermostCounts) {
+  name(1, "outer", wire::PoolNameKind::Function);
+  name(2, "inner", wire::PoolNameKind::Function);
+  const StackId calls_outer = stacks.fold(program.node(program.node(0, 0x100), 0x200));
+  const StackId calls_inner = stacks.fold(program.node(program.node(program.node(0, 0x100), 0x200), 0x300));
+  stack = calls_inner;
+  make(2, 0x1000, 8);
+  stack = calls_outer;
+  EXPECT_FALSE(make(1, 0x1000, 0));
+  EXPECT_EQ(as, As::Repeated);
+  EXPECT_EQ(end(0, 0x1000), 1u);
+  EXPECT_EQ(event.old_address, 2u);
+  stack = calls_inner; // the outer one, which frees, calls the inner one
+  EXPECT_FALSE(end(0, 0x1000));
+  EXPECT_EQ(as, As::Repeated);
+}
+
+TEST_F(PoolRecords, ABlockWhoseFreeWasNotSeenIsNoNestedCall) {
+  name(1, "one", wire::PoolNameKind::Function);
+  name(2, "other", wire::PoolNameKind::Function);
+  stack = stacks.fold(program.node(0, 0x100));
+  make(1, 0x1000, 8);
+  stack = stacks.fold(program.node(0, 0x200));
+  EXPECT_EQ(make(2, 0x1000, 8), 0u);
+  EXPECT_EQ(event.old_address, 2u);
 }
 
 TEST_F(PoolRecords, AResetEndsEverythingInThePool) {

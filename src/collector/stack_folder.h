@@ -38,6 +38,13 @@ public:
   std::uint32_t count() const { return count_; }
   // Of one that has been numbered.
   StackNode node(StackId id) const { return {StackId(parents_[id.value]), pcs_[id.value]}; }
+  // Whether `inner` was called, however indirectly, from the call that `outer` stands for. Parents have smaller numbers.
+  bool is_called_from(StackId inner, StackId outer) const {
+    if (outer.value == 0) return false;
+    std::uint32_t id = inner.value;
+    while (id > outer.value) id = parents_[id];
+    return id == outer.value && inner.value != id;
+  }
   std::uint64_t damaged() const { return damaged_; }
   // Stacks of events that end before their root: cut where the unwinder found no way on, or at the depth limit.
   std::uint64_t cut_stacks() const { return cut_stacks_; }

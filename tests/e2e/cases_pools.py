@@ -151,6 +151,22 @@ def calls_into_a_library_are_watched_however_they_are_linked(test, how):
 
 
 @case
+def of_watched_functions_that_call_each_other_the_innermost_counts(test):
+    watch = ["--alloc-fn", "wrapped_alloc", "--alloc-fn", "wrapped_outer", "--free-fn", "wrapped_free:2", "--free-fn", "wrapped_outer_free",
+             "--alloc-fn", "wrapped_resize:2", "--free-fn", "wrapped_resize", "--alloc-fn", "wrapped_outer_resize:2", "--free-fn",
+             "wrapped_outer_resize"]
+    outcome = test.record([program("wrapped_alloc_now"), "nested"], options=watch)
+    equal(outcome.out, b"nested\n", "output")
+    pools = pools_of(outcome.tape)
+    equal(sorted(pools), ["wrapped_alloc", "wrapped_resize"], "pools with blocks")
+    equal(figures(pools["wrapped_alloc"])[:2] + figures(pools["wrapped_alloc"])[3:], (90, 4, 190, 14), "wrapped_alloc")
+    equal(figures(pools["wrapped_resize"])[:2] + figures(pools["wrapped_resize"])[3:], (0, 0, 40000, 10), "wrapped_resize")
+    equal(len(outcome.tape.events("--kind", "pool free", stacks=False)), 20, "frees")
+    check("wrapped_outer" in demand("pools", outcome.tape.path, "wrapped_alloc"), "the outer one is on the stack")
+    outcome.tape.verify()
+
+
+@case
 def the_stack_of_a_watched_call_begins_with_its_caller(test):
     tape = test.record([program("wrapped_alloc_now")], options=WATCH).tape
     tree = demand("pools", tape.path, "wrapped_alloc")

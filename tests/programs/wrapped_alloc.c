@@ -15,6 +15,9 @@ void* wrapped_resize(void* block, size_t size);
 void* wrapped_odd(int a, double b, long c, float d, short e, long f, long g, double h, long i, long j, int size);
 void* wrapped_list(size_t size, ...);
 double wrapped_number(double x);
+void* wrapped_outer(size_t size);
+void* wrapped_outer_resize(void* block, size_t size);
+void wrapped_outer_free(void* block);
 #endif
 
 #ifdef BY_DLOPEN
@@ -37,7 +40,15 @@ static void* work(void* unused) {
   return NULL;
 }
 
-int main(void) {
+static int nested(void) {
+  for (int i = 0; i < 10; ++i) wrapped_outer_free(wrapped_outer_resize(wrapped_outer(10), 4000));
+  for (int i = 0; i < 3; ++i) wrapped_outer(20);
+  wrapped_alloc(30);
+  return puts("nested"), 0;
+}
+
+int main(int argc, char** argv) {
+  if (argc > 1 && strcmp(argv[1], "nested") == 0) return nested();
   void* (*volatile by_pointer)(size_t) = wrapped_alloc;
   pthread_t threads[4];
   for (int i = 0; i < 4; ++i) pthread_create(&threads[i], NULL, work, NULL);

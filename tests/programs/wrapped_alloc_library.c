@@ -13,6 +13,11 @@ void wrapped_free(const void* unused, void* block) {
 }
 void* wrapped_resize(void* block, size_t size) { return realloc(block, size); }
 
+// Functions that call the ones above, through the offset table.
+void* wrapped_outer(size_t size) { return wrapped_alloc(size); }
+void* wrapped_outer_resize(void* block, size_t size) { return wrapped_resize(block, size); }
+void wrapped_outer_free(void* block) { wrapped_free(NULL, block); }
+
 // Many arguments of all sorts, some on the stack; the result must be right.
 void* wrapped_odd(int a, double b, long c, float d, short e, long f, long g, double h, long i, long j, int size) {
   const int good =
