@@ -19,7 +19,8 @@ void LiveArguments::add(CLI::App& app) {
   app.add_option("--log-signal", signal_, "also one when the collector gets this signal (USR1, USR2, HUP)")
       ->type_name("NAME");
   app.add_flag("--log-all", all_, "every source in every snapshot, not only those that changed");
-  app.add_option("--log-max", log_max_, "begin a new file at this size; the old one becomes FILE.1")->type_name("SIZE");
+  app.add_option("--log-max", log_max_, "no file larger than this: a new one begins, the old one becomes FILE.1")
+      ->type_name("SIZE");
   app.add_option("--log-keep", log_keep_, "older files that stay (default: 5)")->type_name("N");
   app.add_option("--max-live", max_live_, "when so much is live: report the largest stacks and end the program")
       ->type_name("SIZE");

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <numeric>
 
 #include "base/number_text.h"
+#include "base/signal_name.h"
 #include "report/tree_text.h"
 
 namespace heaptape {
@@ -36,6 +38,7 @@ Figures figures(const Cost& live, const Cost& new_allocated, const Cost& allocat
 
 std::string ChurnLog::begin_file() {
   ++file_;
+  snapshots_in_file_ = 0;
   modules_told_.clear();
   std::string text =
       fmt::format("# heaptape {} log, format 1\n# program {}\n# pid {}, collector {}\n# started {}\n", facts_.version,
@@ -77,7 +80,7 @@ std::vector<std::uint32_t> ChurnLog::take_in(const HeapSnapshot& snapshot) {
   return touched;
 }
 
-std::string ChurnLog::explain(const Source& source) {
+std::string ChurnLog::explain(const Source& source, Told& told) {
   StackNames& names = names_.names();
   std::vector<FrameId> frames;
   const StackEnd end = names.each_frame(source.stack, [&](FrameId frame) { frames.push_back(frame); });
@@ -89,6 +92,7 @@ std::string ChurnLog::explain(const Source& source) {
     places.push_back(fmt::format("{}+{:#x}", printable(names.text(frame.module_name)), frame.offset));
     widest = std::max(widest, places.back().size());
     if (frame.module != nullptr && modules_told_.insert(frame.module->path).second) {
+      told.modules.push_back(frame.module->path);
       std::string build_id;
       for (const std::uint8_t byte : frame.module->build_id) build_id += fmt::format("{:02x}", byte);
       modules += fmt::format("  module {} {}\n", printable(frame.module->path),
@@ -110,30 +114,36 @@ std::string ChurnLog::explain(const Source& source) {
   return modules + text;
 }
 
-std::string ChurnLog::snapshot(const HeapSnapshot& snapshot, std::string_view why, bool all) {
-  std::vector<std::uint32_t> shown = take_in(snapshot);
-  const std::size_t changed = shown.size();
-  Cost new_allocated, new_freed;
-  for (const std::uint32_t number : shown) {
-    new_allocated += sources_[number].new_allocated;
-    new_freed += sources_[number].new_freed;
+ChurnLog::Shown ChurnLog::choose(const HeapSnapshot& snapshot, bool all) {
+  Shown shown{.sources = take_in(snapshot)};
+  shown.changed = shown.sources.size();
+  for (const std::uint32_t number : shown.sources) {
+    shown.new_allocated += sources_[number].new_allocated;
+    shown.new_freed += sources_[number].new_freed;
   }
   if (all || facts_.all) {
-    shown.resize(sources_.size());
-    for (std::uint32_t i = 0; i < shown.size(); ++i) shown[i] = i;
+    shown.sources.resize(sources_.size());
+    std::iota(shown.sources.begin(), shown.sources.end(), 0u);
   }
-  std::sort(shown.begin(), shown.end(), [&](std::uint32_t a, std::uint32_t b) {
+  std::sort(shown.sources.begin(), shown.sources.end(), [&](std::uint32_t a, std::uint32_t b) {
     const std::uint64_t left = sources_[a].live().bytes, right = sources_[b].live().bytes;
     return left != right ? left > right : a < b;
   });
+  return shown;
+}
+
+// {total} and the sources; those that do not fit are summed up.
+std::string ChurnLog::lines_of(const HeapSnapshot& snapshot, const Shown& shown, std::size_t room, Told& told) {
+  constexpr std::size_t kRestLine = 256;
   std::vector<StackId> stacks;
-  for (const std::uint32_t number : shown) {
+  for (const std::uint32_t number : shown.sources) {
     if (sources_[number].explained_in != file_) stacks.push_back(sources_[number].stack);
   }
   names_.prepare(stacks);
 
-  std::vector<Figures> lines{figures(snapshot.live(), new_allocated, snapshot.allocated, new_freed, snapshot.freed)};
-  for (const std::uint32_t number : shown) {
+  std::vector<Figures> lines{
+      figures(snapshot.live(), shown.new_allocated, snapshot.allocated, shown.new_freed, snapshot.freed)};
+  for (const std::uint32_t number : shown.sources) {
     const Source& source = sources_[number];
     lines.push_back(figures(source.live(), source.new_allocated, source.allocated, source.new_freed, source.freed));
   }
@@ -145,30 +155,68 @@ std::string ChurnLog::snapshot(const HeapSnapshot& snapshot, std::string_view wh
     return fmt::format("{:<{}} {:<{}} {:<{}}", line[0], widths[0], line[1], widths[1], line[2], last ? 0 : widths[2]);
   };
 
+  std::string text = fmt::format("{:<18} {}\n", "{total}", aligned(lines[0], true));
+  for (std::size_t i = 0; i < shown.sources.size(); ++i) {
+    Source& source = sources_[shown.sources[i]];
+    if (source.site.empty()) source.site = names_.text().site(source.stack);
+    std::string entry = fmt::format("{{{:016x}}} {}  {}\n", source.hash, aligned(lines[i + 1], false), source.site);
+    Told entry_told;
+    if (source.explained_in != file_) entry += explain(source, entry_told);
+    if (room - std::min(room, text.size()) < entry.size() + kRestLine) {
+      for (const std::string& module : entry_told.modules) modules_told_.erase(module);
+      Source rest;
+      for (std::size_t left = i; left < shown.sources.size(); ++left) {
+        const Source& one = sources_[shown.sources[left]];
+        rest.allocated += one.allocated, rest.freed += one.freed;
+        rest.new_allocated += one.new_allocated, rest.new_freed += one.new_freed;
+      }
+      const Figures sums = figures(rest.live(), rest.new_allocated, rest.allocated, rest.new_freed, rest.freed);
+      return text + fmt::format("{:<18} {}  {} further sources; see --log-max\n", "{rest}", aligned(sums, false),
+                                shown.sources.size() - i);
+    }
+    text += entry;
+    told.sources.push_back(shown.sources[i]);
+    told.modules.insert(told.modules.end(), entry_told.modules.begin(), entry_told.modules.end());
+  }
+  return text;
+}
+
+ChurnLog::Text ChurnLog::snapshot(const HeapSnapshot& snapshot, std::string_view why, bool all, const Room& room) {
+  const Shown shown = choose(snapshot, all);
   const std::string title = fmt::format("[{}]", ++snapshots_);
   const std::string when = utc_text(facts_.start_realtime_ns + snapshot.time_us * 1000);
-  std::string text = fmt::format("\n{:=<{}} {}\n", title, 79 - when.size(), when);
-  text += fmt::format("time={} why={} churn={}/{} event={} sources={}/{}", seconds_text(snapshot.time_us), why,
-                      snapshot.churn_bytes, facts_.churn, snapshot.event, changed, sources_.size());
-  if (left_out_ != 0) text += fmt::format(" left-out={}", std::exchange(left_out_, 0));
-  text += fmt::format("\n{:<18} {}\n", "{total}", aligned(lines[0], true));
-  for (std::size_t i = 0; i < shown.size(); ++i) {
-    Source& source = sources_[shown[i]];
-    if (source.site.empty()) source.site = names_.text().site(source.stack);
-    text += fmt::format("{{{:016x}}} {}  {}\n", source.hash, aligned(lines[i + 1], false), source.site);
-    if (source.explained_in != file_) text += explain(source);
-    source.explained_in = file_;
+  std::string head = fmt::format("\n{:=<{}} {}\n", title, 79 - when.size(), when);
+  head += fmt::format("time={} why={} churn={}/{} event={} sources={}/{}", seconds_text(snapshot.time_us), why,
+                      snapshot.churn_bytes, facts_.churn, snapshot.event, shown.changed, sources_.size());
+  if (left_out_ != 0) head += fmt::format(" left-out={}", std::exchange(left_out_, 0));
+  head += "\n";
+
+  const auto behind = [](std::size_t space, const std::string& text) { return space - std::min(space, text.size()); };
+  const bool is_first = snapshots_in_file_++ == 0; // another file would have no more room
+  Told told;
+  Text result{.text = head};
+  result.text += lines_of(snapshot, shown, is_first ? behind(room.here, head) : SIZE_MAX, told);
+  if (!is_first && result.text.size() > room.here) {
+    for (const std::string& module : told.modules) modules_told_.erase(module);
+    told = {};
+    result = {.text = begin_file() + head, .for_new_file = true};
+    result.text += lines_of(snapshot, shown, behind(room.whole, result.text), told);
+    ++snapshots_in_file_;
+  }
+  for (const std::uint32_t number : told.sources) sources_[number].explained_in = file_;
+  for (const std::uint32_t number : shown.sources) {
+    Source& source = sources_[number];
     source.changed = false;
     source.new_allocated = source.new_freed = {};
   }
-  return text;
+  return result;
 }
 
 std::string ChurnLog::end(const Summary& summary) {
   std::string how = "in a way that was not seen";
   switch (summary.ending) {
   case Ending::Exited: how = fmt::format("with status {}", summary.ending_detail); break;
-  case Ending::Killed: how = fmt::format("by signal {}", summary.ending_detail); break;
+  case Ending::Killed: how = "by " + signal_name(summary.ending_detail); break;
   case Ending::Replaced: how = "by becoming another program (exec)"; break;
   default: break;
   }

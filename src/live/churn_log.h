@@ -9,7 +9,8 @@
 //
 // A source is a call stack, known by a hash that is the same in every run; two stacks with one hash are one source. Bytes stand before
 // the slash, blocks behind it. On every line live = total of alloc - total of free, and the lines of a snapshot sum up to {total}
-// where they hold what changed ("+"), in a snapshot of all sources everywhere.
+// where they hold what changed ("+"), in a snapshot of all sources everywhere. Where a snapshot is larger than a whole file may be, the sources
+// with the least live bytes share a last line {rest}.
 #pragma once
 
 #include <cstddef>
@@ -45,9 +46,22 @@ public:
 
   // What stands at the front of every file of the log. From here on every stack is explained anew.
   std::string begin_file();
+
+  // How much text a file can take. By default: any.
+  struct Room {
+    std::size_t here = SIZE_MAX;  // in the one that is open
+    std::size_t whole = SIZE_MAX; // in a new one
+  };
+  struct Text {
+    std::string text{};
+    bool for_new_file = false; // and the text begins with what stands at its front
+  };
   // The snapshot's modules and stacks are known to the names already. `why`: "churn", "time", "mark NAME", "exit", ...; `all`: also
   // sources that did not change.
-  std::string snapshot(const HeapSnapshot& snapshot, std::string_view why, bool all);
+  Text snapshot(const HeapSnapshot& snapshot, std::string_view why, bool all, const Room& room);
+  std::string snapshot(const HeapSnapshot& shot, std::string_view why, bool all) {
+    return snapshot(shot, why, all, Room{}).text;
+  }
   // How the program ended.
   std::string end(const Summary& summary);
 
@@ -67,9 +81,22 @@ private:
 
     Cost live() const { return allocated - freed; }
   };
+  // The sources of a snapshot, by live bytes, and its sums.
+  struct Shown {
+    std::vector<std::uint32_t> sources{};
+    std::size_t changed = 0;
+    Cost new_allocated{}, new_freed{};
+  };
+  // What a text says that need not be said again in its file.
+  struct Told {
+    std::vector<std::uint32_t> sources{};
+    std::vector<std::string> modules{};
+  };
   std::uint32_t source_of(StackId stack);
   std::vector<std::uint32_t> take_in(const HeapSnapshot& snapshot);
-  std::string explain(const Source& source);
+  Shown choose(const HeapSnapshot& snapshot, bool all);
+  std::string lines_of(const HeapSnapshot& snapshot, const Shown& shown, std::size_t room, Told& told);
+  std::string explain(const Source& source, Told& told);
 
   LogFacts facts_;
   LiveNames& names_;
@@ -79,6 +106,7 @@ private:
   std::unordered_set<std::string> modules_told_;
   std::uint32_t file_ = 0;
   std::uint64_t snapshots_ = 0;
+  std::uint64_t snapshots_in_file_ = 0;
   std::uint64_t left_out_ = 0;
 };
 

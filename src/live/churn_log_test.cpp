@@ -55,7 +55,7 @@ struct Line {
 // The lines of a snapshot by source.
 std::map<std::string, Line> lines_of(const std::string& text) {
   static const std::regex kLine(
-      R"(\{(total|[0-9a-f]{16})\}\s+live:(\d+)/(\d+),\s+alloc:\+(\d+)/\+(\d+)=(\d+)/(\d+),\s+)"
+      R"(\{(total|rest|[0-9a-f]{16})\}\s+live:(\d+)/(\d+),\s+alloc:\+(\d+)/\+(\d+)=(\d+)/(\d+),\s+)"
       R"(free:\+(\d+)/\+(\d+)=(\d+)/(\d+).*)");
   std::map<std::string, Line> lines;
   std::istringstream input(text);
@@ -172,6 +172,67 @@ TEST(ChurnLog, AModuleLoadedTwiceIsOneSource) {
   const std::map<std::string, Line> lines = lines_of(log.snapshot(moment(heap), "test", false));
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(lines.begin()->second.live, (Cost{11, 2}));
+}
+
+// Many sources, each with a block.
+class CrowdedLog : public testing::Test {
+protected:
+  void SetUp() override {
+    names.add_modules(modules);
+    std::vector<StackNode> nodes;
+    for (std::uint32_t i = 0; i < 100; ++i) nodes.push_back({StackId(0), 0x100000 + 16 * i + 16});
+    names.add_stacks(StackId(1), nodes);
+  }
+  void make_all(std::uint64_t round) {
+    for (std::uint32_t i = 1; i <= 100; ++i) make(heap, 0x10000 * round + 64 * i, i, i);
+  }
+  // The sources' lines and {rest} sum up to {total}.
+  static void expect_whole(const std::map<std::string, Line>& lines) {
+    Cost live, fresh;
+    for (const auto& [name, line] : lines) {
+      if (name == "total") continue;
+      live += line.live;
+      fresh += line.new_allocated;
+    }
+    EXPECT_EQ(live, lines.at("total").live);
+    EXPECT_EQ(fresh, lines.at("total").new_allocated);
+  }
+
+  LiveNames names{false};
+  std::vector<Module> modules{module_at("/bin/app", 0x100000, {1, 2})};
+  ChurnLog log{{.churn = 1000}, names};
+  LiveHeap heap;
+};
+
+TEST_F(CrowdedLog, ASnapshotThatDoesNotFitBeginsANewFile) {
+  std::size_t used = log.begin_file().size();
+  make_all(1);
+  used += log.snapshot(moment(heap), "test", false).size();
+  make_all(2);
+  const ChurnLog::Text text = log.snapshot(moment(heap), "test", false, {.here = 100, .whole = used * 2});
+  EXPECT_TRUE(text.for_new_file);
+  EXPECT_TRUE(text.text.starts_with("# heaptape "));
+  EXPECT_NE(text.text.find("  module /bin/app"), std::string::npos); // explained anew
+  const std::map<std::string, Line> lines = lines_of(text.text);
+  EXPECT_EQ(lines.size(), 101u);
+  EXPECT_FALSE(lines.contains("rest"));
+  expect_whole(lines);
+}
+
+TEST_F(CrowdedLog, WhatNoFileCouldHoldIsSummedUpInALastLine) {
+  log.begin_file();
+  for (const std::uint64_t round : {1, 2}) {
+    make_all(round);
+    const ChurnLog::Text text = log.snapshot(moment(heap), "test", false, {.here = 3000, .whole = 3000});
+    EXPECT_EQ(text.for_new_file, round == 2);
+    EXPECT_LE(text.text.size(), 3000u);
+    const std::map<std::string, Line> lines = lines_of(text.text);
+    ASSERT_TRUE(lines.contains("rest"));
+    EXPECT_GT(lines.size(), 10u);
+    expect_whole(lines);
+  }
+  // What was not told of is told of where there is room for it, with the stacks.
+  EXPECT_EQ(lines_of(log.snapshot(moment(heap), "test", true)).size(), 101u);
 }
 
 } // namespace

@@ -92,14 +92,12 @@ void LiveWriter::write(LiveJob& job) {
       (void)!::write(STDERR_FILENO, table.data(), table.size());
   }
   if (log_ && !job.why.empty()) {
-    // A new file only when there is something to put into it.
-    if (log_->full()) {
-      if (const Result<> moved = log_->next(); moved)
-        write_log(text_.begin_file());
-      else
-        log_failed_ = true;
+    const ChurnLog::Text text =
+        text_.snapshot(job.snapshot, job.why, job.complete, {log_->room(), log_->room_in_next()});
+    if (text.for_new_file) {
+      if (const Result<> moved = log_->next(); !moved) log_failed_ = true;
     }
-    write_log(text_.snapshot(job.snapshot, job.why, job.complete));
+    write_log(text.text);
     if (job.end) write_log(text_.end(*job.end));
   }
 }

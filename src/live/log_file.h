@@ -2,6 +2,8 @@
 // older ones stay. One thread at a time.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,8 +24,9 @@ public:
 
   // Writes all of it, or nothing that stays: a disk that is full leaves the file as it was.
   Result<> write(std::string_view text);
-  // The file has its size: call next() before the following write().
-  bool full() const { return limits_.max_bytes != 0 && rotates_ && bytes_ >= limits_.max_bytes; }
+  // What the file at hand, and a new one, can take; next() begins a new one.
+  std::size_t room() const { return is_limited() ? limits_.max_bytes - std::min(limits_.max_bytes, bytes_) : SIZE_MAX; }
+  std::size_t room_in_next() const { return is_limited() ? limits_.max_bytes : SIZE_MAX; }
   Result<> next();
   // Takes the file away again.
   void remove();
@@ -33,6 +36,7 @@ public:
 
 private:
   LogFile(std::string path, const Limits& limits) : path_(std::move(path)), limits_(limits) {}
+  bool is_limited() const { return limits_.max_bytes != 0 && rotates_; }
   void move_older();
   Result<> open();
 

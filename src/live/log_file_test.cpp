@@ -27,10 +27,10 @@ protected:
 };
 
 TEST_F(LogFileTest, AFullFileMovesOnAndOnlySoManyStay) {
-  Result<LogFile> log = LogFile::create(path, {.max_bytes = 10, .keep = 2});
+  Result<LogFile> log = LogFile::create(path, {.max_bytes = 12, .keep = 2});
   ASSERT_TRUE(log.ok());
   for (const char* text : {"first line\n", "second line\n", "third line\n", "fourth\n"}) {
-    if (log.value().full()) {
+    if (std::string_view(text).size() > log.value().room()) {
       ASSERT_TRUE(log.value().next().ok());
     }
     ASSERT_TRUE(log.value().write(text).ok());
@@ -39,6 +39,8 @@ TEST_F(LogFileTest, AFullFileMovesOnAndOnlySoManyStay) {
   EXPECT_EQ(text_of(path + ".1"), "third line\n");
   EXPECT_EQ(text_of(path + ".2"), "second line\n");
   EXPECT_FALSE(std::filesystem::exists(path + ".3"));
+  EXPECT_EQ(log.value().room(), 12 - text_of(path).size());
+  EXPECT_EQ(log.value().room_in_next(), 12u);
 }
 
 TEST_F(LogFileTest, ALogOfAnEarlierRunIsKept) {
