@@ -1,15 +1,62 @@
 #include "cli/line_editor.h"
 
 #include <histedit.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <clocale>
 #include <cstdio>
+#include <cwchar>
 
 namespace heaptape::cli {
+namespace {
+
+// Keeps SIGINT away until it goes out of scope.
+class WithoutInterrupts {
+public:
+  WithoutInterrupts() {
+    sigset_t interrupt;
+    ::sigemptyset(&interrupt);
+    ::sigaddset(&interrupt, SIGINT);
+    ::pthread_sigmask(SIG_BLOCK, &interrupt, &before_);
+  }
+  WithoutInterrupts(const WithoutInterrupts&) = delete;
+  WithoutInterrupts& operator=(const WithoutInterrupts&) = delete;
+  ~WithoutInterrupts() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+private:
+  sigset_t before_{};
+};
+
+// The next byte of standard input. Interrupts arrive here and nowhere else while a line is edited; one that came at any
+// moment before, while a key was worked on, ends the wait at once. -1 with errno EINTR then; 0 at the end of input.
+int next_byte(char& byte) {
+  sigset_t mask;
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  ::sigdelset(&mask, SIGINT);
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  if (::ppoll(&input, 1, nullptr, &mask) < 0) return -1;
+  return static_cast<int>(::read(STDIN_FILENO, &byte, 1));
+}
+
+// libedit's own function loses an interrupt that comes while it is not reading.
+int next_character(EditLine*, wchar_t* character) {
+  std::mbstate_t state{};
+  while (true) {
+    char byte = 0;
+    const int got = next_byte(byte);
+    if (got <= 0) return got;
+    const std::size_t used = std::mbrtowc(character, &byte, 1, &state);
+    if (used == 0 || used == 1) return 1;
+    if (used == static_cast<std::size_t>(-1)) state = {}; // no character; go on behind it
+  }
+}
+
+} // namespace
 
 struct LineEditor::State {
   EditLine* editor = nullptr;
@@ -72,11 +119,13 @@ LineEditor::LineEditor(const std::string& history_file, Complete complete) : sta
   State& s = *state_;
   s.history_file = history_file;
   s.complete = std::move(complete);
+  std::setlocale(LC_CTYPE, ""); // which bytes make a character
   s.editor = ::el_init("heaptape", stdin, stdout, stderr);
   ::el_set(s.editor, EL_CLIENTDATA, &s);
   ::el_set(s.editor, EL_PROMPT, &State::show_prompt);
   ::el_set(s.editor, EL_EDITOR, "emacs");
   ::el_set(s.editor, EL_SIGNAL, 0); // Ctrl-C is the shell's business
+  ::el_set(s.editor, EL_GETCFN, &next_character);
   s.history = ::history_init();
   ::history(s.history, &s.event, H_SETSIZE, 2000);
   ::history(s.history, &s.event, H_SETUNIQUE, 1);
@@ -102,6 +151,7 @@ LineEditor::Read LineEditor::read(const std::string& prompt) {
   State& s = *state_;
   s.prompt = prompt;
   ::el_resize(s.editor); // the window may have changed while a command ran
+  const WithoutInterrupts without_interrupts;
   int count = 0;
   errno = 0;
   const char* line = ::el_gets(s.editor, &count);

@@ -275,6 +275,21 @@ def the_shell_on_a_terminal_completes_remembers_and_survives_control_c(test):
 
 
 @case
+def control_c_is_never_swallowed(test):
+    tape, _ = story(test)
+    shell = Terminal([HEAPTAPE, "shell", tape], environment={"HOME": str(test.work), "XDG_STATE_HOME": ""})
+    shell.expect(" s) ")
+    for _ in range(100):
+        shell.type("half a l\u00efne \u2190\x03")  # it comes while the keys before are being worked on
+        shell.expect("^C")
+        shell.expect(" s) ")
+    shell.type("text \u00ef\u2190\n")
+    check("text \u00ef\u2190\n" in shell.expect("no annotation matches"), "characters of several bytes")
+    shell.type("quit\n")
+    equal(shell.finish(), 0, "status")
+
+
+@case
 def long_answers_go_through_the_pager(test):
     tape, _ = story(test)
     shell = Terminal([HEAPTAPE, "shell", tape], environment={"HOME": str(test.work), "PAGER": "sed s/^/paged:/"})
