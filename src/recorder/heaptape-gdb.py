@@ -18,10 +18,12 @@ gdb loads this file by itself when the program loads libheaptape.so, beside whic
 import os
 import re
 import shutil
+import struct
 import subprocess
 
 import gdb
 
+WARNED = set()
 FOLDER = os.path.dirname(os.path.realpath(__file__))
 
 # Objects that stand for what they point at.
@@ -65,11 +67,29 @@ def binary():
     return found
 
 
+def warn_of_another_program(tape, pid):
+    """Says so, once, when the tape and the core file (or the program) are of different processes."""
+    if not pid or (tape, pid) in WARNED:
+        return
+    WARNED.add((tape, pid))
+    try:
+        with open(tape, "rb") as file:
+            head = file.read(28)
+    except OSError:
+        return  # heaptape has the words for that
+    if len(head) == 28 and head.startswith(b"HEAPTAPE"):
+        (recorded,) = struct.unpack_from("<I", head, 24)
+        if recorded != pid:
+            gdb.write(f"heaptape: warning: the tape is of process {recorded}, this is process {pid}: what is said of its addresses may be wrong\n",
+                      gdb.STDERR)
+
+
 def subject():
     """The words that say whom the question is about."""
-    if TAPE.value:
-        return [TAPE.value]
     pid = gdb.selected_inferior().pid
+    if TAPE.value:
+        warn_of_another_program(TAPE.value, pid)
+        return [TAPE.value]
     if not pid:
         raise gdb.GdbError("the program is not running; for a core file: set heaptape tape FILE")
     return ["-p", str(pid)]
@@ -133,6 +153,12 @@ class HeaptapePrefix(gdb.Command):
 
     def __init__(self):
         super().__init__("heaptape", gdb.COMMAND_DATA, gdb.COMPLETE_NONE, True)
+
+    def invoke(self, argument, from_tty):
+        self.dont_repeat()
+        if argument.strip():
+            raise gdb.GdbError(f"'{argument.split()[0]}' is no command of heaptape's; 'heaptape' alone lists them")
+        gdb.execute("help heaptape")
 
 
 class AboutAddress(gdb.Command):

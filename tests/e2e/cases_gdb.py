@@ -119,6 +119,14 @@ def a_core_file_is_asked_through_its_tape(test):
                        env={"HEAPTAPE_LIBRARY": LIBRARY, "DEBUGINFOD_URLS": ""})
     text = outcome.out.decode(errors="replace") + outcome.err.decode(errors="replace")
     expect(text, r"777 bytes", r"make_widget\n +at /.*pointers\.cpp:\d+:\d+", r"drop_widget", r"takes no more marks")
+    check("warning: the tape is of process" not in text, text)
+    foreign = test.record([program("pointers")]).tape
+    recorded = int.from_bytes(foreign.path.read_bytes()[24:28], "little")
+    outcome = test.run([HEAPTAPE, "gdb", foreign.path, f"{core}.{pid}", "--", "-nx", "-batch", "-ex", "heaptape top 3", "-ex", "heaptape top 3",
+                        "-ex", "heaptape", "-ex", "heaptape nonsense"], env={"HEAPTAPE_LIBRARY": LIBRARY, "DEBUGINFOD_URLS": ""})
+    text = outcome.out.decode(errors="replace") + outcome.err.decode(errors="replace")
+    equal(text.count(f"warning: the tape is of process {recorded}, this is process {pid}: "), 1, text)
+    expect(text, r"heaptape where EXPR", r"'nonsense' is no command of heaptape's")
 
 
 @case
