@@ -138,7 +138,7 @@ public:
       if (const Result<> added = add_window(); !added) return added.error();
     }
     if (wishes_.snapshots || wishes_.deltas || wishes_.cumulative) {
-      const std::vector<Mark> snapshots = snapshots_of(view_.marks());
+      const std::vector<Mark> snapshots = snapshots_of(numbered(view_.marks()));
       if (snapshots.empty()) return Error{ErrorCode::Usage, "the program set no marks on this tape"};
       add_marks(snapshots);
     }

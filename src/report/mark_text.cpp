@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -56,6 +57,19 @@ std::vector<Mark> moments_of(const std::vector<Mark>& marks) {
   return found;
 }
 
+std::vector<Mark> numbered(std::vector<Mark> marks) {
+  struct Times {
+    std::size_t all = 0, seen = 0;
+  };
+  std::unordered_map<std::string, Times> times;
+  for (const Mark& mark : marks) ++times[mark.name].all;
+  for (Mark& mark : marks) {
+    Times& of = times[mark.name];
+    if (of.all > 1) mark.name += "#" + std::to_string(++of.seen);
+  }
+  return marks;
+}
+
 std::vector<Mark> snapshots_of(const std::vector<Mark>& marks) {
   for (const MarkKind kind : {MarkKind::Snapshot, MarkKind::CheckPoint}) {
     if (std::vector<Mark> found = of_kind(marks, kind); !found.empty()) return found;
@@ -65,7 +79,7 @@ std::vector<Mark> snapshots_of(const std::vector<Mark>& marks) {
 
 std::string moments_text(const std::vector<Mark>& marks, const TextStyle& style) {
   constexpr std::size_t kFirst = 5, kLast = 3;
-  const std::vector<Mark> moments = moments_of(marks);
+  const std::vector<Mark> moments = moments_of(numbered(marks));
   if (moments.empty()) return {};
   std::string out = style.bold("Moments that the program named") + "\n";
   const bool all = moments.size() <= kFirst + kLast + 1;

@@ -24,6 +24,9 @@ bool is_moment(const Mark& mark);
 // Those that are, in order; without scopes, of which there may be millions.
 std::vector<Mark> moments_of(const std::vector<Mark>& marks);
 
+// The same marks; where a name occurs several times it says which one it is, as positions do: "NAME#2".
+std::vector<Mark> numbered(std::vector<Mark> marks);
+
 // The moments that reports about snapshots are made of: the snapshots; where there are none, the check points; where there are none either, the
 // marks.
 std::vector<Mark> snapshots_of(const std::vector<Mark>& marks);

@@ -53,6 +53,16 @@ TEST(MarkText, SnapshotsComeBeforeCheckPointsAndTheseBeforeMarks) {
   EXPECT_TRUE(snapshots_of({text}).empty());
 }
 
+TEST(MarkText, ANameThatOccursAgainIsNumbered) {
+  const std::vector<Mark> marks =
+      numbered({{.name = "a"}, {.name = "b"}, {.name = "a", .kind = MarkKind::Text}, {.name = "a"}});
+  ASSERT_EQ(marks.size(), 4u);
+  EXPECT_EQ(marks[0].name, "a#1");
+  EXPECT_EQ(marks[1].name, "b");
+  EXPECT_EQ(marks[2].name, "a#2");
+  EXPECT_EQ(marks[3].name, "a#3");
+}
+
 TEST(MarkText, TheFirstPageShowsTheFirstMomentsAndTheLast) {
   std::vector<Mark> marks;
   for (int i = 1; i <= 20; ++i) {

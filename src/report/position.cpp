@@ -38,7 +38,7 @@ private:
   Error no_position() const {
     std::string known;
     constexpr std::size_t kShown = 8;
-    const std::vector<Mark> marks = moments_of(points_.marks);
+    const std::vector<Mark> marks = moments_of(numbered(points_.marks));
     for (std::size_t i = 0; i < marks.size() && i < kShown; ++i) {
       known += (known.empty() ? "; its marks are " : ", ") + marks[i].name;
     }
