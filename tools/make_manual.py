@@ -149,7 +149,7 @@ def command_page(page, version):
 def main_page(text, pages, version):
     lines = text.rstrip("\n").split("\n")
     purpose = lines[0]
-    summaries = dict(re.findall(r"^  heaptape (\w+).*? {2,}(\S.*)$", text, re.M))
+    summaries = dict(re.findall(r"^  ([a-z]+).*? {2,}(\S.*)$", text, re.M))
     out = heading("heaptape", version, "records every heap event of a program and plays the tape back")
     out += [".SH SYNOPSIS", "\\fBheaptape\\fR \\fICOMMAND\\fR [\\fIoptions\\fR] [\\fITAPE\\fR]", ".SH DESCRIPTION", roff(purpose),
             "Without \\fITAPE\\fR, the newest *.tape in the current directory is meant.", ".SH COMMANDS"]

@@ -30,12 +30,12 @@ std::string help_of(const Command& command) {
           ".\n\n";
   text += std::string(command.help);
   text += "\n-p PID          asks a program that is being recorded ('heaptape ps'), up to now\n"
-          "--at POSITION   the moment that is asked about (default: end): an event's number,\n"
-          "                a time such as 12.5s, peak, start, end, a mark, or a sum: peak-1\n"
+          "--at POSITION   the moment that is asked about (default: end): a time such as\n"
+          "                12.5s, an event's number, peak, start, end, a mark, peak-1\n"
           "--limit N       the tape seems to end with event N\n"
           "--names FORM    short (default), full or mangled\n"
           "--color WHEN    auto (default), always or never\n"
-          "\nThe same command in 'heaptape shell': " +
+          "\nIn 'heaptape shell': " +
           std::string(command.example) + "\n";
   return text;
 }

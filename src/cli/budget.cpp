@@ -25,7 +25,7 @@ constexpr CommandHelp kHelp{
 than at the first one; a moment is a mark of the program, a time (12.5s), an event's number, or start, peak, end.
 
 Examples:
-  heaptape budget --max-peak 200M --max-leaked 0 --suppressions known.supp app.tape
+  heaptape budget --max-peak 200M --max-leaked 0 --suppressions my.supp a.tape
   heaptape budget --no-growth warm-up done app.tape
 )"};
 

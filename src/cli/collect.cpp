@@ -25,8 +25,9 @@ constexpr CommandHelp kHelp{
 of tapes are meant from where the collector runs.
 
 Example:
-  heaptape collect --listen /run/user/1000/heaptape.sock -o '/var/tmp/%n.%p.tape' &
-  LD_PRELOAD=/path/to/libheaptape.so HEAPTAPE_COLLECTOR=unix:/run/user/1000/heaptape.sock ./server
+  heaptape collect --listen /run/user/1000/heaptape.sock -o '/tmp/%n.%p.tape' &
+  LD_PRELOAD=/path/to/libheaptape.so \
+    HEAPTAPE_COLLECTOR=unix:/run/user/1000/heaptape.sock ./server
 
 Without --listen: 'heaptape collect FD' is started by libheaptape.so in a program that runs without 'heaptape record'; FD is an
 inherited socket. Not meant to be started by hand.

@@ -10,7 +10,7 @@ namespace heaptape::cli {
 namespace {
 
 constexpr std::size_t kTextColumn = 24;
-constexpr std::size_t kLineWidth = 90;
+constexpr std::size_t kLineWidth = 80;
 
 // "  -o, --output FILE"
 std::string option_label(const CLI::Option& option) {
@@ -34,6 +34,19 @@ void append_wrapped(std::string& out, std::string_view text, std::size_t column)
   out.append(text).append("\n");
 }
 
+// A paragraph of plain sentences is broken anew; examples, lists and headings stay as they are.
+void append_paragraph(std::string& out, std::string_view paragraph) {
+  const bool is_plain =
+      !paragraph.starts_with(' ') && paragraph.find("\n ") == paragraph.npos && paragraph.find("  ") == paragraph.npos;
+  std::string text(paragraph);
+  if (!is_plain) {
+    out.append(text).append("\n");
+    return;
+  }
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  append_wrapped(out, text, 0);
+}
+
 // CLI11's sentences in ours. Those not expected here are shown as they are.
 std::string sentence_for(const CLI::ParseError& error) {
   const std::string what = error.what();
@@ -51,6 +64,18 @@ std::string sentence_for(const CLI::ParseError& error) {
 
 } // namespace
 
+std::string wrapped_text(std::string_view text) {
+  std::string out;
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  for (;;) {
+    const std::size_t end = text.find("\n\n");
+    append_paragraph(out, text.substr(0, end));
+    if (end == text.npos) return out;
+    out += "\n";
+    text.remove_prefix(end + 2);
+  }
+}
+
 std::string help_text(const CLI::App& app, const CommandHelp& help) {
   std::string text = "usage: " + std::string(help.usage) + "\n\n";
   append_wrapped(text, help.purpose, 0);
@@ -65,7 +90,7 @@ std::string help_text(const CLI::App& app, const CommandHelp& help) {
     text += label;
     append_wrapped(text, option->get_description(), kTextColumn);
   }
-  if (!help.more.empty()) text.append("\n").append(help.more);
+  if (!help.more.empty()) text.append("\n").append(wrapped_text(help.more));
   return text;
 }
 

@@ -18,6 +18,9 @@ struct CommandHelp {
   std::string_view more;    // examples and what else is worth knowing; ends with a newline
 };
 
+// Paragraphs of sentences broken at the width of a terminal line; examples, lists and headings as they are.
+std::string wrapped_text(std::string_view text);
+
 // An option's description wrapped to the width of a terminal line, beside its names.
 std::string help_text(const CLI::App& app, const CommandHelp& help);
 

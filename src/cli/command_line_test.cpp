@@ -25,12 +25,20 @@ Tries something.
 
 Options:
   -h, --help            show this help
-  -o, --output FILE     where the words of a rather long description that needs more than
-                        one line go
+  -o, --output FILE     where the words of a rather long description that needs
+                        more than one line go
       --all             everything
 
 Examples:
 )");
+}
+
+TEST(CommandLine, ParagraphsAreBrokenAnewAndExamplesAreNot) {
+  const std::string sentence = "Words that fill a line of eighty columns to its very end and even a bit further";
+  const std::string list =
+      "Examples:\n  heaptape record --with-a-very-long-option --and-another PROGRAM ARGUMENT ARGUMENT ARGUMENT";
+  EXPECT_EQ(wrapped_text(sentence + "\nthan that.\n\n" + list + "\n"), sentence + "\nthan that.\n\n" + list + "\n");
+  EXPECT_EQ(wrapped_text("Much " + sentence + "\n"), "Much " + sentence.substr(0, 71) + "\nfurther\n");
 }
 
 // What the user reads when these options are wrong.

@@ -39,16 +39,17 @@ constexpr CommandHelp kHelp{
   callgrind   callgrind_annotate, KCachegrind
   dhat        valgrind's dh_view.html
   speedscope  https://www.speedscope.app or the npm package
-  heaptrack   every event: heaptrack_print, heaptrack_gui; packed when FILE ends in .gz or .zst
+  heaptrack   every event: heaptrack_print, heaptrack_gui; packed for .gz, .zst
   csv         a row per stack, or per event with --events
   html        one page with everything, for any browser, offline
 
 Examples:
   heaptape export --format html -o app.html app.tape
   heaptape export --format pprof -o app.pb.gz && go tool pprof -http=: app.pb.gz
-  heaptape export --format folded --value temporary --blocks | flamegraph.pl > app.svg
-  heaptape export --format pprof --cpu -o cpu.pb.gz && go tool pprof -http=: cpu.pb.gz
-  heaptape export --format gprof2dot --label leaked | gprof2dot -f json | dot -Tsvg -o leaked.svg
+  heaptape export --format folded --value temporary | flamegraph.pl > app.svg
+  heaptape export --format pprof --cpu -o cpu.gz && go tool pprof -http=: cpu.gz
+  heaptape export --format gprof2dot --label leaked |
+    gprof2dot -f json | dot -Tsvg -o leaked.svg
 )"};
 
 struct ExportOptions {

@@ -55,46 +55,47 @@ constexpr std::array kAsked{"explain", "history", "owner",    "blocks", "events"
                             "map",     "arenas",  "mappings", "pools",  "checkpoints", "scopes"};
 
 constexpr std::string_view kHelp =
-    R"(heaptape records every heap event of a program onto a tape and plays the tape back.
+    R"(heaptape records every heap event of a program onto a tape and plays it back.
 
-  heaptape record PROGRAM [ARGS...]   run a program and record it
-  heaptape report [TAPE]              what to look at: peak, leaks, churn, and the call stacks behind them
-  heaptape leaks [TAPE]               what was still live at the end
-  heaptape peak [TAPE]                what was live when the heap was largest
-  heaptape top [TAPE | -p PID]        a table of the most expensive functions or stacks; live while it is recorded
-  heaptape cpu [TAPE]                 where the CPU time went, of a recording with --cpu
-  heaptape timeline [TAPE]            the heap over time as a picture
-  heaptape diff TAPE TAPE             what changed between two tapes, or two moments of one
-  heaptape budget [TAPE]              check limits: an exit status for continuous integration
-  heaptape shell [TAPE]               go to any moment and ask: owner, history, explain, blocks, map, ...
-  heaptape explain [TAPE] ADDR        what is this address: block, freed block (by whom), stack, global, nothing
-  heaptape history [TAPE] ADDR        every block that ever covered an address
-  heaptape map [TAPE] [ADDR]          the heap as a picture; --png and --svg draw it large
-  heaptape pools [TAPE] [NAME]        the program's own arenas and allocators, by name
-  heaptape info [TAPE]                what is on a tape: totals, peak, threads, modules, losses
-  heaptape dump [TAPE]                every event with its call stack, as text or JSON
-  heaptape sql [TAPE] "SELECT ..."    ask a tape in SQL: events, blocks, stacks, threads, ...
-  heaptape verify [TAPE]              check that a tape is whole and its events make sense
-  heaptape symbolize [TAPE]           look up names again, with better debug files
-  heaptape index [TAPE]               make the index that reports open
-  heaptape export --format F [TAPE]   a tape for other tools: pprof, folded, massif, heaptrack, html, ...
-  heaptape import heaptrack FILE      a tape from a data file of heaptrack
+  record PROGRAM [ARGS...]   run a program and record it
+  report [TAPE]              what to look at: peak, leaks, churn, call stacks
+  leaks [TAPE]               what was still live at the end
+  peak [TAPE]                what was live when the heap was largest
+  top [TAPE | -p PID]        the most expensive functions or stacks; also live
+  cpu [TAPE]                 where the CPU time went, of a recording with --cpu
+  timeline [TAPE]            the heap over time as a picture
+  diff TAPE TAPE             what changed between two tapes, or two moments
+  budget [TAPE]              check limits: an exit status for CI
+  shell [TAPE]               go to any moment and ask: owner, history, map, ...
+  explain [TAPE] ADDR        what is this address: block, freed block, ...
+  history [TAPE] ADDR        every block that ever covered an address
+  map [TAPE] [ADDR]          the heap as a picture; also --png and --svg
+  pools [TAPE] [NAME]        the program's own arenas and allocators, by name
+  info [TAPE]                totals, peak, threads, modules, losses
+  dump [TAPE]                every event with its call stack, as text or JSON
+  sql [TAPE] "SELECT ..."    ask a tape in SQL: events, blocks, stacks, ...
+  verify [TAPE]              check that a tape is whole and makes sense
+  symbolize [TAPE]           look up names again, with better debug files
+  index [TAPE]               make the index that reports open
+  export --format F [TAPE]   for pprof, speedscope, massif, heaptrack, html, ...
+  import heaptrack FILE      a tape from a data file of heaptrack
 
 While a program is being recorded:
-  heaptape ps                         what is being recorded
-  heaptape COMMAND -p PID             all of the above that read a TAPE: leaks, report, explain, history, ...
-  heaptape where [-p PID] ADDR        where a pointer comes from: size, age, thread, allocating and freeing stack
-  heaptape mark -p PID NAME           name this moment; 'snapshot -p PID' for moments to compare
-  heaptape stop -p PID                finish the tape; the program goes on
-  heaptape flush -p PID               put everything up to now onto the tape, and say which one that is
-  heaptape gdb TAPE CORE | -p PID     gdb that can ask heaptape: heaptape where EXPR, top, leaks, history
-  heaptape collect --listen SOCKET    one collector for many programs
+  ps                         what is being recorded
+  COMMAND -p PID             all of the above that read a TAPE: leaks, ...
+  where [-p PID] ADDR        where a pointer comes from: size, age, stacks
+  mark -p PID NAME           name this moment
+  snapshot -p PID            a moment to compare with others
+  stop -p PID                finish the tape; the program goes on
+  flush -p PID               put everything up to now onto the tape
+  gdb TAPE CORE | -p PID     a gdb that can ask: heaptape where EXPR, ...
+  collect --listen SOCKET    one collector for many programs
 
-Also: owner, blocks, events, event, stack, live, stats, threads, marks, text, checkpoints, scopes, pools, symbol, symbolat, arenas,
-mappings; these are commands of the shell that work alone ('heaptape owner --help').
+Also, as in the shell: owner, blocks, events, event, stack, live, stats,
+threads, marks, text, checkpoints, scopes, symbol, symbolat, arenas, mappings.
 
 Without TAPE, the newest *.tape in the current directory is meant.
-'heaptape COMMAND --help' says more about a command, 'heaptape --version' which heaptape this is.
+'heaptape COMMAND --help' says more, 'heaptape --version' which one this is.
 )";
 
 #ifdef HEAPTAPE_STATIC
@@ -112,7 +113,7 @@ std::string command_names() {
 }
 
 constexpr std::string_view kPidHelp =
-    "\nInstead of TAPE, -p PID means the recording of a running program, up to this moment ('heaptape ps').\n";
+    "\nInstead of TAPE, -p PID means the recording of a running program, up to this\nmoment ('heaptape ps').\n";
 
 int print(std::string_view text) {
   Output output;

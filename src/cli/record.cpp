@@ -32,7 +32,8 @@ constexpr CommandHelp kHelp{
   heaptape record -o 'runs/%n-%t.tape' --max-tape 4G -- python3 job.py
   heaptape record --follow make
   heaptape record --cpu ./server; heaptape cpu
-  heaptape record --alloc-fn g_malloc --alloc-fn g_malloc_n:1:2=g_malloc --free-fn g_free ./app
+  heaptape record --alloc-fn g_malloc --alloc-fn g_malloc_n:1:2=g_malloc \
+                  --free-fn g_free ./app
   heaptape record --no-tape --log=/var/log/server.log --log-max 50M -- ./server
 
 Ends with the program's own status, 128+N when signal N killed it, 127 when it was not

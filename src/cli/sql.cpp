@@ -24,8 +24,9 @@ A tape is only read; CREATE TEMP TABLE ... AS SELECT ... keeps an answer for the
 
 Examples:
   heaptape sql app.tape .schema
-  heaptape sql app.tape "SELECT kind, count(*), sum(size) FROM events GROUP BY kind"
-  heaptape sql --format csv app.tape "SELECT * FROM blocks WHERE free_event IS NULL ORDER BY size DESC LIMIT 100"
+  heaptape sql app.tape "SELECT kind, sum(size) FROM events GROUP BY kind"
+  heaptape sql --format csv app.tape \
+    "SELECT * FROM blocks WHERE free_event IS NULL ORDER BY size DESC LIMIT 9"
   heaptape sql app.tape < questions.sql
 )"};
 

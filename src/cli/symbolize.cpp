@@ -19,9 +19,9 @@ constexpr CommandHelp kHelp{.usage = "heaptape symbolize [options] [TAPE]",
                                        "is used only if its build-id is the recorded one. 'heaptape record' has done "
                                        "this already with what was there then.",
                             .more = R"(Examples:
-  heaptape symbolize server.tape                           after installing the debug packages
-  heaptape symbolize --debug-dir symbols/ server.tape      symbols/.build-id/ab/cdef….debug, or debug links
-  heaptape symbolize --sysroot target/ device.tape         a tape from another machine, its files under target/
+  heaptape symbolize server.tape                       (with new debug packages)
+  heaptape symbolize --debug-dir symbols/ server.tape  (or symbols/.build-id/)
+  heaptape symbolize --sysroot target/ device.tape     (from another machine)
 )"};
 
 std::string text_of(SymbolKind kind) {

@@ -1,13 +1,13 @@
 #include "cli/tape_facts.h"
 
 #include <fmt/format.h>
-#include <string.h>
 
 #include <algorithm>
 #include <string_view>
 
 #include "analysis/heap_model.h"
 #include "analysis/summary_of.h"
+#include "base/signal_name.h"
 
 namespace heaptape::cli {
 namespace {
@@ -83,11 +83,7 @@ std::string ending_text(const Summary& summary, bool finished) {
   const std::string note = summary.note.empty() ? "" : ": " + summary.note;
   switch (summary.ending) {
   case Ending::Exited: return fmt::format("exited with status {}{}", summary.ending_detail, note);
-  case Ending::Killed: {
-    const char* name = ::sigabbrev_np(summary.ending_detail);
-    if (name != nullptr) return fmt::format("killed by SIG{}{}", name, note);
-    return fmt::format("killed by signal {}{}", summary.ending_detail, note);
-  }
+  case Ending::Killed: return fmt::format("killed by {}{}", signal_name(summary.ending_detail), note);
   case Ending::Replaced:
     return "became another program by exec, which is not on this tape (--follow records it too)" + note;
   case Ending::CollectorStopped: return "not seen, for the recording stopped before" + note;

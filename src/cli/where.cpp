@@ -36,11 +36,6 @@ Examples:
   heaptape where -p 4711 0x55d0c4a2e2b0
   heaptape where server.tape 0x55d0c4a2e2b0
 
---json         as JSON
---at POSITION  another moment than the end
---names FORM   short (default), full or mangled
---color WHEN   auto (default), always or never
-
 Without ADDR: the state at the end of the tape, as 'where' in 'heaptape shell'.
 )"};
 
@@ -131,13 +126,27 @@ int where_in_all(const std::vector<LiveRecording>& all, std::uint64_t address, c
   return status;
 }
 
+// The words are read as the shell reads them; these options are here to be listed.
+std::string where_help() {
+  CLI::App app("", "where");
+  app.set_help_flag("-h,--help", "show this help");
+  std::string value;
+  bool json = false;
+  app.add_option("-p,--pid", value, "a program that is being recorded ('heaptape ps'), up to now")->type_name("PID");
+  app.add_option("--at", value, "another moment than the end")->type_name("POSITION");
+  app.add_flag("--json", json, "as JSON");
+  app.add_option("--names", value, "short (default), full or mangled")->type_name("FORM");
+  app.add_option("--color", value, "auto (default), always or never")->type_name("WHEN");
+  return help_text(app, kHelp);
+}
+
 } // namespace
 
 int where(Arguments arguments) {
   Words words(std::vector<std::string>(arguments.begin(), arguments.end()));
   if (words.flag("--help") || words.flag("-h")) {
     Output output;
-    output.print("{}", help_text(CLI::App("", "where"), kHelp));
+    output.print("{}", where_help());
     return output.finish() ? kOk : kTrouble;
   }
   const Result<SessionWishes> session = take_session_options(words);

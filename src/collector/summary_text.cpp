@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "base/signal_name.h"
 #include "wire/loss_name.h"
 
 namespace heaptape {
@@ -91,6 +92,7 @@ std::string summary_text(const CollectorResult& result) {
     text += ")";
   }
   if (!result.log.empty()) text += (result.tape.empty() ? " -> " : ", ") + result.log;
+  if (summary.ending == Ending::Killed) text += "; killed by " + signal_name(summary.ending_detail);
   if (summary.ending == Ending::Replaced) text += "; it became another program by exec, which --follow records too";
   return text;
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+
 namespace heaptape {
 namespace {
 
@@ -48,6 +50,15 @@ TEST(SummaryText, WhatTheProgramDidNotWantRecordedIsNotLost) {
   result.summary.losses = {{"paused", 4000}};
   const std::string text = summary_text(result);
   EXPECT_NE(text.find(", 0 lost, 4,000 blocks left out while paused -> "), std::string::npos) << text;
+}
+
+TEST(SummaryText, ASignalThatEndedTheProgramIsNamed) {
+  CollectorResult result = good_result();
+  result.summary.ending = Ending::Killed;
+  result.summary.ending_detail = SIGABRT;
+  EXPECT_TRUE(summary_text(result).ends_with("; killed by SIGABRT")) << summary_text(result);
+  result.summary.ending_detail = 40;
+  EXPECT_TRUE(summary_text(result).ends_with("; killed by signal 40")) << summary_text(result);
 }
 
 TEST(SummaryText, AnEmptyRecordingDividesByNothing) {

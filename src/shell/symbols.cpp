@@ -84,10 +84,9 @@ Result<> symbol_at(Session& session, Words& words, Printer& out) {
 const Command kSymbolCommand{.name = "symbol",
                              .arguments = "PATTERN",
                              .summary = "functions and variables whose name matches, with their addresses",
-                             .help =
-                                 "PATTERN is a regular expression. Names come from the program's files, if these are\n"
-                                 "still what they were.\n"
-                                 "--all   more than 50\n",
+                             .help = "PATTERN is a regular expression. Names come from the program's files, if\n"
+                                     "these are still what they were.\n"
+                                     "--all   more than 50\n",
                              .example = "symbol ^main$",
                              .group = CommandGroup::Asking,
                              .takes = Takes::Function,

@@ -45,6 +45,12 @@ def every_command_is_in_the_first_help(_):
 
 
 @case
+def help_fits_into_80_columns(_):
+    wide = [(name, line) for name in ("", *commands()) for line in demand(*filter(None, [name]), "--help").splitlines() if len(line) > 80]
+    equal(wide, [], "lines that are too long")
+
+
+@case
 def man_has_nothing_to_say_against_the_pages(test):
     man = installed("man")
     for page in sorted((made(test) / "man").iterdir()):
