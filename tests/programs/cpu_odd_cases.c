@@ -80,9 +80,10 @@ static void alarms(void) {
   sigaction(SIGALRM, &action, NULL);
   int ended = 0;
   for (int i = 0; i < 200; ++i) {
-    const struct itimerval soon = {{0, 0}, {0, 500}};
+    const struct itimerval soon = {{0, 500}, {0, 500}}; // again and again: the first may come before we wait
     setitimer(ITIMER_REAL, &soon, NULL);
     if (poll(NULL, 0, 10000) == -1 && errno == EINTR) ++ended;
+    setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 0}}, NULL);
     burn(1);
   }
   printf("%d alarms\n", ended);
