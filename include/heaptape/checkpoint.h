@@ -81,8 +81,21 @@ static inline void heaptape_set_file(const char* path, unsigned long length) {
     heaptape_write_all(2, "heaptape: the file for check points cannot be opened; they go to stderr\n", 72);
 }
 
+/* A word that means nothing is told once, and does nothing. */
+static inline void heaptape_tell_option(const char* word, unsigned long length) {
+  struct heaptape_line line;
+  unsigned long i;
+  line.length = 0;
+  heaptape_put(&line, "heaptape: '");
+  for (i = 0; i < length && i < 100; ++i) heaptape_put_char(&line, word[i] < 0x20 ? '?' : word[i]);
+  heaptape_put(
+      &line, "' is no option of check points: bytes, human, trim, as-is, color, no-color, quiet, stderr, file=NAME\n");
+  heaptape_write_all(2, line.text, line.length);
+}
+
 static inline void heaptape_set_option(const char* word, unsigned long length) {
   unsigned set = 0, clear = 0;
+  int known = length == 0;
   if (heaptape_word_is(word, length, "bytes")) set = HEAPTAPE_OPTION_BYTES;
   if (heaptape_word_is(word, length, "human")) clear = HEAPTAPE_OPTION_BYTES;
   if (heaptape_word_is(word, length, "trim")) set = HEAPTAPE_OPTION_TRIM;
@@ -94,7 +107,11 @@ static inline void heaptape_set_option(const char* word, unsigned long length) {
     clear = HEAPTAPE_OPTION_QUIET;
     heaptape_checkpoints.descriptor_and_1 = 0;
   }
-  if (length > 5 && heaptape_word_is(word, 5, "file=")) heaptape_set_file(word + 5, length - 5);
+  if (length > 5 && heaptape_word_is(word, 5, "file=")) {
+    heaptape_set_file(word + 5, length - 5);
+    known = 1;
+  }
+  if (!known && set == 0 && clear == 0) heaptape_tell_option(word, length);
   __atomic_fetch_and(&heaptape_checkpoints.options, ~clear, __ATOMIC_RELAXED);
   __atomic_fetch_or(&heaptape_checkpoints.options, set, __ATOMIC_RELAXED);
 }
@@ -245,9 +262,12 @@ __attribute__((format(printf, 2, 3), noinline, unused)) static void heaptape_che
   const double elapsed = heaptape_now() - t1;
   char label[HEAPTAPE_LONGEST_NAME + 1];
   va_list arguments;
+  int length;
   va_start(arguments, format);
-  if (vsnprintf(label, sizeof label, format, arguments) < 0) label[0] = '\0';
+  length = vsnprintf(label, sizeof label, format, arguments);
   va_end(arguments);
+  if (length < 0) label[0] = '\0';
+  if (length >= (int)sizeof label) __builtin_memcpy(label + sizeof label - 4, "...", 4); /* there was more */
   heaptape_make_checkpoint(elapsed, label, "", __builtin_frame_address(0));
 }
 

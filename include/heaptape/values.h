@@ -13,13 +13,16 @@
 namespace heaptape {
 namespace detail {
 
-// Text that grows up to a limit and always ends with NUL.
+// Text that grows up to a limit and always ends with NUL; with dots where something is missing.
 struct value_text {
   char text[1024];
   std::size_t length = 0;
 
   void put(char c) {
-    if (length + 1 < sizeof text) text[length++] = c;
+    if (length + 1 < sizeof text)
+      text[length++] = c;
+    else
+      text[length - 1] = text[length - 2] = text[length - 3] = '.';
   }
   void put(const char* from, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) put(from[i]);

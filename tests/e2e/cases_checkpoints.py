@@ -98,6 +98,20 @@ def options_choose_where_lines_go(test):
     equal(len(lines_of(nowhere.err.decode())), 4, "lines on stderr instead")
 
 
+@case
+def what_is_too_long_ends_with_dots(test):
+    lines = [line["label"] for line in lines_of(test.record([program("checkpoints"), "long"], env=BYTES).err.decode())]
+    equal([len(lines), lines[0][:10], lines[1][:10]], [2, "values  xx", "label xxxx"], "labels")
+    check(all(line.endswith("x...") and 990 < len(line) < 1100 for line in lines), [(len(line), line[-9:]) for line in lines])
+
+
+@case
+def a_word_that_is_no_option_is_told_once(test):
+    text = test.run([program("checkpoints")], env={"HEAPTAPE_CHECKPOINT": "bytes,colour"}).err.decode()
+    equal(text.count("heaptape: 'colour' is no option of check points: bytes, "), 1, text)
+    equal(len(lines_of(text)), 4, "the check points are there, in bytes")
+
+
 def on_a_terminal(command, **env):
     ours, theirs = pty.openpty()
     process = subprocess.Popen(command, stderr=theirs, env={**{k: v for k, v in os.environ.items() if k != "NO_COLOR"}, **env})

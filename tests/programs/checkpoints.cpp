@@ -1,4 +1,5 @@
-// Check points from C++ and from C, with known changes in between. With "threads" eight threads make two hundred each.
+// Check points from C++ and from C, with known changes in between. With "threads" eight threads make two hundred each, with "long" there are
+// more words than fit.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -48,12 +49,20 @@ void eight_threads() {
   for (std::thread& thread : threads) thread.join();
 }
 
+void more_than_fits() {
+  const std::string text(3000, 'x');
+  heaptape::checkpoint(heaptape_now(), "values", text);
+  heaptape_checkpoint(heaptape_now(), "label %s", text.c_str());
+}
+
 } // namespace
 
 int main(int count, char** words) {
   heaptape_checkpoint_options("no-color");
   if (count > 1 && std::strcmp(words[1], "threads") == 0)
     eight_threads();
+  else if (count > 1 && std::strcmp(words[1], "long") == 0)
+    more_than_fits();
   else
     one_thread();
   return 0;
