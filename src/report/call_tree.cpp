@@ -166,10 +166,7 @@ private:
     for (const auto& [frame, cost] : by_frame) {
       if (names_[frame].line != 0 && names_[frame].file == names_[node.frame].file) by_line[names_[frame].line] += cost;
     }
-    for (const auto& [line, cost] : by_line) node.lines.push_back({line, cost});
-    std::sort(node.lines.begin(), node.lines.end(), [&](const LineCost& a, const LineCost& b) {
-      return weight(a.cost) != weight(b.cost) ? weight(a.cost) > weight(b.cost) : a.line < b.line;
-    });
+    node.lines = lines_by_cost(by_line, options_.measure);
   }
 
   static Cost sum(std::span<const Item> items) {
@@ -201,6 +198,16 @@ private:
 };
 
 } // namespace
+
+std::vector<LineCost> lines_by_cost(const std::unordered_map<std::uint32_t, Cost>& by_line, Measure measure) {
+  std::vector<LineCost> lines;
+  for (const auto& [line, cost] : by_line) lines.push_back({line, cost});
+  std::sort(lines.begin(), lines.end(), [&](const LineCost& a, const LineCost& b) {
+    const std::uint64_t left = measured(a.cost, measure), right = measured(b.cost, measure);
+    return left != right ? left > right : a.line < b.line;
+  });
+  return lines;
+}
 
 TreeNode make_call_tree(StackNames& names, std::span<const StackCost> costs, const TreeOptions& options) {
   return TreeBuilder(names, options).build(costs);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "analysis/cost.h"
@@ -52,6 +53,8 @@ struct LineCost {
   std::uint32_t line = 0;
   Cost cost;
 };
+// The most expensive first.
+std::vector<LineCost> lines_by_cost(const std::unordered_map<std::uint32_t, Cost>& by_line, Measure measure);
 
 struct TreeNode {
   TreeNodeKind kind = TreeNodeKind::Root;

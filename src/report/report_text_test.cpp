@@ -118,6 +118,17 @@ TEST(Worst, AStackIsChargedToTheInnermostFunctionThatIsNoPlumbing) {
                                                           "  20.0 %  20 bytes  1x  main  program\n");
 }
 
+TEST(Worst, AFunctionShowsTheLinesThatItIsChargedFor) {
+  Stacks program;
+  program.add_place("one", {SourcePlace{.function = "work", .file = "w.c", .line = 10}});
+  program.add_place("two", {SourcePlace{.function = "work", .file = "w.c", .line = 20}});
+  const std::vector<StackCost> costs{{.stack = program.stack({"one"}), .cost = {10, 1}},
+                                     {.stack = program.stack({"two"}), .cost = {30, 1}}};
+  StackNames names(program.modules, program.stacks, program.symbols, NameForm::Short);
+  EXPECT_EQ(worst_text(names, worst_functions(names, costs), Measure::Bytes, {}),
+            "  100.0 %  40 bytes  2x  work  w.c:20,10\n");
+}
+
 TEST(Worst, RowsAndTheLineForTheRestAddUp) {
   Stacks program;
   std::vector<StackCost> costs;

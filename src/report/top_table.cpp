@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 #include "base/number_text.h"
 #include "report/costs.h"
@@ -18,12 +19,15 @@ void add(TopRow& row, const TopRow& other) {
   row.temporary += other.temporary;
 }
 
+const Cost& sorted_by(const TopRow& row, const TopOptions& options) {
+  return options.sort == TopSort::Allocated ? row.allocated
+         : options.sort == TopSort::Live    ? row.live
+         : options.sort == TopSort::Peak    ? row.peak
+                                            : row.temporary;
+}
+
 std::uint64_t weight(const TopRow& row, const TopOptions& options) {
-  const Cost& cost = options.sort == TopSort::Allocated ? row.allocated
-                     : options.sort == TopSort::Live    ? row.live
-                     : options.sort == TopSort::Peak    ? row.peak
-                                                        : row.temporary;
-  return measured(cost, options.measure);
+  return measured(sorted_by(row, options), options.measure);
 }
 
 std::string cell(const Cost& cost, Measure measure) {
@@ -35,7 +39,7 @@ std::string who(const TapeView& view, Plumbing& plumbing, const TopRow& row, Top
   const std::vector<FrameId> frames = names.frames_of(row.stack);
   if (frames.empty()) return "(no stack)";
   const std::size_t at = charged_frame(plumbing, frames);
-  const std::string place = frame_location(names, frames[at]);
+  const std::string place = frame_location(names, frames[at], row.lines);
   std::string text = printable(names.function(frames[at])) + (place.empty() ? "" : " [" + place + "]");
   if (by == TopBy::Function) return text;
   for (std::size_t i = at + 1; i < frames.size(); ++i) {
@@ -65,25 +69,35 @@ TopTable make_top_table(const TapeView& view, FrameFilter& filter, const TopOpti
   struct Entry {
     TopRow row;
     std::uint64_t heaviest = 0;
+    NameId file{}; // of the heaviest stack
+    std::map<NameId, std::unordered_map<std::uint32_t, Cost>> lines{};
   };
   std::map<std::uint64_t, Entry> entries;
   TopTable table;
   for (const TopRow& row : rows_by_stack(view, where)) {
     if (!filter.accepts(names, row.stack)) continue;
     std::uint64_t key = row.stack.value;
+    NamedFrame charged{};
     if (options.by == TopBy::Function) {
       const std::vector<FrameId> frames = names.frames_of(row.stack);
-      key = frames.empty() ? ~std::uint64_t{0} : names[frames[charged_frame(plumbing, frames)]].function.value;
+      if (!frames.empty()) charged = names[frames[charged_frame(plumbing, frames)]];
+      key = frames.empty() ? ~std::uint64_t{0} : charged.function.value;
     }
     Entry& entry = entries[key];
     if (entry.row.stack.value == 0 || weight(row, options) > entry.heaviest) {
       entry.row.stack = row.stack;
       entry.heaviest = weight(row, options);
+      entry.file = charged.file;
     }
+    if (charged.line != 0 && weight(row, options) != 0)
+      entry.lines[charged.file][charged.line] += sorted_by(row, options);
     add(entry.row, row);
     add(table.total, row);
   }
-  for (const auto& [key, entry] : entries) table.rows.push_back(entry.row);
+  for (auto& [key, entry] : entries) {
+    entry.row.lines = lines_by_cost(entry.lines[entry.file], options.measure);
+    table.rows.push_back(std::move(entry.row));
+  }
   std::stable_sort(table.rows.begin(), table.rows.end(),
                    [&](const TopRow& a, const TopRow& b) { return weight(a, options) > weight(b, options); });
   while (table.rows.size() > options.rows) {

@@ -31,6 +31,7 @@ struct TopOptions {
 struct TopRow {
   StackId stack{}; // one of the function's: the most expensive by the figure sorted by
   Cost allocated{}, live{}, peak{}, temporary{};
+  std::vector<LineCost> lines{}; // of a function: known ones of its file, the most expensive first
 };
 struct TopTable {
   std::vector<TopRow> rows; // the first so many

@@ -24,13 +24,7 @@ std::string_view last_two_parts(std::string_view path) {
 }
 
 std::string node_location(const StackNames& names, const TreeNode& node) {
-  if (node.kind != TreeNodeKind::Function) return {};
-  if (node.lines.size() < 2) return frame_location(names, node.frame);
-  std::string text = printable(last_part(names.text(names[node.frame].file))) + ":";
-  for (std::size_t i = 0; i < node.lines.size() && i < kLinesShown; ++i) {
-    text += (i == 0 ? "" : ",") + std::to_string(node.lines[i].line);
-  }
-  return node.lines.size() > kLinesShown ? text + ",…" : text;
+  return node.kind == TreeNodeKind::Function ? frame_location(names, node.frame, node.lines) : std::string();
 }
 
 const TreeNode kNothingMore{};
@@ -209,6 +203,15 @@ std::string frame_location(const StackNames& names, FrameId frame) {
   }
   // An unknown function is named by its module already.
   return named.linkage_name.empty() ? std::string() : printable(names.text(named.module_name));
+}
+
+std::string frame_location(const StackNames& names, FrameId frame, std::span<const LineCost> lines) {
+  if (lines.size() < 2) return frame_location(names, frame);
+  std::string text = printable(last_part(names.text(names[frame].file))) + ":";
+  for (std::size_t i = 0; i < lines.size() && i < kLinesShown; ++i) {
+    text += (i == 0 ? "" : ",") + std::to_string(lines[i].line);
+  }
+  return lines.size() > kLinesShown ? text + ",…" : text;
 }
 
 std::string node_label(const StackNames& names, const std::vector<Thread>& threads, const TreeNode& node,

@@ -8,6 +8,7 @@
 // A node whose cost is that of its only child does not repeat it: the child follows as "<-" (a caller) or ">" (a callee).
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,8 @@ std::string node_label(const StackNames& names, const std::vector<Thread>& threa
                        TreeDirection direction);
 // "sample.cpp:41", "libc.so.6"; empty when the name says it all.
 std::string frame_location(const StackNames& names, FrameId frame);
+// The same for a function that was passed at these lines of its file: "cache.cpp:88,91,70,…".
+std::string frame_location(const StackNames& names, FrameId frame, std::span<const LineCost> lines);
 // "thread 3 (worker)"
 std::string thread_label(const std::vector<Thread>& threads, ThreadId thread);
 

@@ -94,6 +94,7 @@ private:
     row.has_frame = !stacks.front().frames.empty();
     if (!row.has_frame) return row;
     row.frame = heaviest(stacks);
+    row.lines = lines_of(stacks, names_[row.frame].file);
     while (row.callers.size() < options_.callers) {
       std::erase_if(stacks, [&](Charged& each) { return !go_outwards(each); });
       if (stacks.empty()) break;
@@ -102,6 +103,15 @@ private:
       std::erase_if(stacks, [&](const Charged& each) { return names_[each.frames[each.at]].function != chosen; });
     }
     return row;
+  }
+
+  std::vector<LineCost> lines_of(const std::vector<Charged>& stacks, NameId file) const {
+    std::unordered_map<std::uint32_t, Cost> by_line;
+    for (const Charged& each : stacks) {
+      const NamedFrame& frame = names_[each.frames[each.at]];
+      if (frame.line != 0 && frame.file == file) by_line[frame.line] += each.cost;
+    }
+    return lines_by_cost(by_line, options_.measure);
   }
 
   // The next caller that is another function, and no plumbing.

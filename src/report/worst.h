@@ -34,6 +34,7 @@ struct WorstRow {
   FrameId frame{};       // the most expensive of the function's
   bool has_frame = true; // false: the stacks are empty
   Cost cost{};
+  std::vector<LineCost> lines{};  // known ones of the frame's file, the most expensive first
   std::vector<FrameId> callers{}; // the most expensive way outwards, without plumbing
 };
 struct Worst {

@@ -43,7 +43,7 @@ Line line_of(const StackNames& names, const WorstRow& row, const Worst& worst, M
     return line;
   }
   line.name = printable(names.function(row.frame));
-  line.place = frame_location(names, row.frame);
+  line.place = frame_location(names, row.frame, row.lines);
   for (const FrameId caller : row.callers) {
     line.callers += (line.callers.empty() ? "<- " : " <- ") + printable(names.function(caller));
   }
@@ -114,6 +114,11 @@ void write_worst_json(JsonWriter& json, const StackNames& names, const Worst& wo
       json.field("function", names.text(frame.function));
       if (frame.file.value != 0) json.field("file", names.text(frame.file)).field("line", frame.line);
       if (frame.module != nullptr) json.field("module", std::string_view(frame.module->path));
+      if (row.lines.size() > 1) {
+        json.key("lines").begin_array();
+        for (const LineCost& line : row.lines) json.value(line.line);
+        json.end_array();
+      }
       json.key("callers").begin_array();
       for (const FrameId caller : row.callers) json.value(names.function(caller));
       json.end_array();
