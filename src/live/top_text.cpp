@@ -53,15 +53,17 @@ std::string top_moment_text(const TopMoment& moment, std::span<const StackTally>
   if (rows.empty()) return text + "nothing is in use\n";
   const std::string head = fmt::format("{:>9} {:>9} {:>12}  {}\n", "in use", "total", "blocks", "where");
   std::string table;
-  Cost shown;
+  Cost shown, ever_shown;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const StackTally& row = rows[options.largest_first ? i : rows.size() - 1 - i];
     table += row_text(row, names, options);
     shown += row.live();
+    ever_shown += row.allocated;
   }
   std::string rest;
   if (const Cost left = moment.live() - shown; left.blocks != 0) {
-    rest = options.style.dim(fmt::format("{:>9} {:>9} {:>12}  (elsewhere)", short_bytes(left.bytes), "",
+    rest = options.style.dim(fmt::format("{:>9} {:>9} {:>12}  (elsewhere)", short_bytes(left.bytes),
+                                         short_bytes((moment.allocated - ever_shown).bytes),
                                          with_separators(left.blocks))) +
            "\n";
   }
