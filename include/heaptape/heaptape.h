@@ -16,7 +16,7 @@
  *   heaptape_number(name, value)     a number with a name; heaptape_integer(name, value) keeps 64 bits exactly
  *   heaptape_thread_name(name)       what reports call the calling thread
  *   heaptape_pause(), _resume()      blocks made in between are not on the tape; calls are counted
- *   heaptape_scope_begin(name), _end(name); in C++ heaptape::scope: what a part of the program costs
+ *   heaptape_scope_begin(name), _end(name); in C++ the object heaptape_scope(name): what a part of the program costs
  *   heaptape_heap(&figures)          what is live now, exactly
  *   heaptape_checkpoint(t1, ...)     a line about time and memory on stderr, and a mark      <heaptape/checkpoint.h>
  */
@@ -150,5 +150,9 @@ static inline int heaptape_heap(struct heaptape_figures* figures) {
 #include <heaptape/pool.h>
 #include <heaptape/profile.h>
 #include <heaptape/where.h>
+
+#ifdef __cplusplus
+using heaptape_scope = heaptape::scope;
+#endif
 
 #endif

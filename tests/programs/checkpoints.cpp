@@ -29,7 +29,7 @@ void one_thread() {
   checkpoint_in_another_file(heaptape_now());
   std::free(large);
   {
-    const heaptape::scope part("part", heaptape::print::yes);
+    const heaptape_scope part("part", heaptape::print::yes);
     std::free(std::malloc(5000));
     large = std::malloc(700);
   }
