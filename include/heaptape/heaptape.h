@@ -23,9 +23,7 @@
 #ifndef HEAPTAPE_HEAPTAPE_H
 #define HEAPTAPE_HEAPTAPE_H
 
-#if !defined(HEAPTAPE_DISABLE) && !defined(__x86_64__)
-#define HEAPTAPE_DISABLE /* the recorder knows no other processor yet */
-#endif
+#include <heaptape/find.h>
 
 /* At most so many bytes of a text are kept, and so many of a name that comes with a value. */
 #define HEAPTAPE_LONGEST_TEXT 4000

@@ -11,24 +11,22 @@
 #ifndef HEAPTAPE_POOL_H
 #define HEAPTAPE_POOL_H
 
-#include <stddef.h>
+#include <heaptape/find.h>
 
-#if !defined(HEAPTAPE_DISABLE) && !defined(__x86_64__)
-#define HEAPTAPE_DISABLE /* the recorder knows no other processor yet */
-#endif
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 #ifndef HEAPTAPE_DISABLE
-/* Defined by libheaptape.so when it is loaded; null otherwise. Not for use: call what is below. Read out of the global offset
- * table by hand, as in heaptape.h. A null block means the whole pool. */
-typedef void (*heaptape_recorder_pool_function)(const char* pool, const void* block, size_t size, unsigned is_free);
-static inline void heaptape_call_recorder_pool(const char* pool, const void* block, size_t size, unsigned is_free) {
-  heaptape_recorder_pool_function const* slot;
-  __asm__(".weak heaptape_recorder_pool\n\tleaq heaptape_recorder_pool@GOTPCREL(%%rip), %0" : "=r"(slot));
-  if (__builtin_expect(*slot != 0, 0)) (*slot)(pool, block, size, is_free);
+/* A null block means the whole pool. Not for use: call what is below. */
+typedef void (*heaptape_pool_function)(const char* pool, const void* block, size_t size, unsigned is_free);
+HEAPTAPE_FIND(heaptape_pool_function, heaptape_find_pool, "heaptape_recorder_pool")
+
+static inline void heaptape_send_pool(const char* pool, const void* block, size_t size, unsigned is_free) {
+  heaptape_pool_function const send = heaptape_find_pool();
+  if (__builtin_expect(send != 0, 0)) send(pool, block, size, is_free);
 }
 #endif
 
@@ -38,7 +36,7 @@ static inline void heaptape_alloc(const char* pool, const void* block, size_t si
 #ifdef HEAPTAPE_DISABLE
   (void)pool, (void)block, (void)size;
 #else
-  if (block != 0) heaptape_call_recorder_pool(pool, block, size, 0);
+  if (block != 0) heaptape_send_pool(pool, block, size, 0);
 #endif
 }
 
@@ -47,7 +45,7 @@ static inline void heaptape_free(const char* pool, const void* block) {
 #ifdef HEAPTAPE_DISABLE
   (void)pool, (void)block;
 #else
-  if (block != 0) heaptape_call_recorder_pool(pool, block, 0, 1);
+  if (block != 0) heaptape_send_pool(pool, block, 0, 1);
 #endif
 }
 
@@ -56,7 +54,7 @@ static inline void heaptape_pool_reset(const char* pool) {
 #ifdef HEAPTAPE_DISABLE
   (void)pool;
 #else
-  heaptape_call_recorder_pool(pool, 0, 0, 1);
+  heaptape_send_pool(pool, 0, 0, 1);
 #endif
 }
 

@@ -13,22 +13,20 @@
 #ifndef HEAPTAPE_PROFILE_H
 #define HEAPTAPE_PROFILE_H
 
+#include <heaptape/find.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#if !defined(HEAPTAPE_DISABLE) && !defined(__x86_64__)
-#define HEAPTAPE_DISABLE /* the recorder knows no other processor yet */
-#endif
-
 #ifndef HEAPTAPE_DISABLE
-/* Defined by libheaptape.so when it is loaded; null otherwise. Not for use: call what is below. Read out of the global offset
- * table by hand: in code that is not position independent a linker takes an undefined weak symbol for null once and for all. */
-typedef void (*heaptape_recorder_profile_function)(unsigned call, unsigned hz);
-static inline void heaptape_call_recorder_profile(unsigned call, unsigned hz) {
-  heaptape_recorder_profile_function const* slot;
-  __asm__(".weak heaptape_recorder_profile\n\tleaq heaptape_recorder_profile@GOTPCREL(%%rip), %0" : "=r"(slot));
-  if (__builtin_expect(*slot != 0, 0)) (*slot)(call, hz);
+/* Not for use: call what is below. */
+typedef void (*heaptape_profile_function)(unsigned call, unsigned hz);
+HEAPTAPE_FIND(heaptape_profile_function, heaptape_find_profile, "heaptape_recorder_profile")
+
+static inline void heaptape_send_profile(unsigned call, unsigned hz) {
+  heaptape_profile_function const send = heaptape_find_profile();
+  if (__builtin_expect(send != 0, 0)) send(call, hz);
 }
 #endif
 
@@ -38,21 +36,21 @@ static inline void heaptape_profile_start(unsigned hz) {
 #ifdef HEAPTAPE_DISABLE
   (void)hz;
 #else
-  heaptape_call_recorder_profile(0, hz);
+  heaptape_send_profile(0, hz);
 #endif
 }
 
 /* Ends the segment under way and begins the next one; does nothing when there is none. */
 static inline void heaptape_profile_dump(void) {
 #ifndef HEAPTAPE_DISABLE
-  heaptape_call_recorder_profile(1, 0);
+  heaptape_send_profile(1, 0);
 #endif
 }
 
 /* Ends the segment under way. */
 static inline void heaptape_profile_stop(void) {
 #ifndef HEAPTAPE_DISABLE
-  heaptape_call_recorder_profile(2, 0);
+  heaptape_send_profile(2, 0);
 #endif
 }
 

@@ -1,4 +1,4 @@
-/* How <heaptape/heaptape.h> reaches the recorder. Not for use: call what is there. */
+/* The functions of the recorder that <heaptape/heaptape.h> calls. Not for use: call what is there. */
 #ifndef HEAPTAPE_RECORDER_H
 #define HEAPTAPE_RECORDER_H
 
@@ -6,18 +6,11 @@
 #error "include <heaptape/heaptape.h>"
 #endif
 
+#include <heaptape/find.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Defined by libheaptape.so when it is loaded; null otherwise, and null in a recorder that is too old to know one. Read out of the global
- * offset table by hand: in code that is not position independent a linker takes an undefined weak symbol for null once and for all. */
-#define HEAPTAPE_FIND(function, finder, symbol)                                                                        \
-  static inline function finder(void) {                                                                                \
-    function const* slot;                                                                                              \
-    __asm__(".weak " symbol "\n\tleaq " symbol "@GOTPCREL(%%rip), %0" : "=r"(slot));                                   \
-    return *slot;                                                                                                      \
-  }
 
 typedef void (*heaptape_mark_function)(const char* name, unsigned kind);
 HEAPTAPE_FIND(heaptape_mark_function, heaptape_find_mark, "heaptape_recorder_mark")

@@ -10,12 +10,15 @@
 #ifndef HEAPTAPE_WHERE_H
 #define HEAPTAPE_WHERE_H
 
+#include <heaptape/find.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#if !defined(HEAPTAPE_DISABLE) && !defined(__x86_64__)
-#define HEAPTAPE_DISABLE /* the recorder knows no other processor yet */
+#ifndef HEAPTAPE_DISABLE
+typedef int (*heaptape_where_function)(const void* pointer);
+HEAPTAPE_FIND(heaptape_where_function, heaptape_find_where, "heaptape_recorder_where")
 #endif
 
 /* 1: the pointer lies in a block, or did; 0: it does not; -1: the program is not being recorded. In a debugger: call heaptape_where(p). */
@@ -24,10 +27,8 @@ static inline int heaptape_where(const void* pointer) {
   (void)pointer;
   return -1;
 #else
-  /* As for heaptape_mark(): null when the recorder is not loaded, also in code that is not position independent. */
-  int (*const* slot)(const void*);
-  __asm__(".weak heaptape_recorder_where\n\tleaq heaptape_recorder_where@GOTPCREL(%%rip), %0" : "=r"(slot));
-  return __builtin_expect(*slot != 0, 0) ? (*slot)(pointer) : -1;
+  heaptape_where_function const where = heaptape_find_where();
+  return __builtin_expect(where != 0, 0) ? where(pointer) : -1;
 #endif
 }
 

@@ -103,7 +103,8 @@ std::string ChurnLog::explain(const Source& source, Told& told) {
     const NamedFrame& frame = names[frames[i]];
     const bool known = !frame.linkage_name.empty();
     const std::string number = fmt::format("{{{}}}", i);
-    std::string line = fmt::format("  {:<{}} {:<{}}", number, frames.size() > 10 ? 4 : 3, places[i], known ? widest : 0);
+    std::string line =
+        fmt::format("  {:<{}} {:<{}}", number, frames.size() > 10 ? 4 : 3, places[i], known ? widest : 0);
     if (known) line += "  " + printable(names.function(frames[i]));
     if (frame.line != 0) line += "  " + frame_location(names, frames[i]);
     if (frame.inlined) line += "  (inlined)";
