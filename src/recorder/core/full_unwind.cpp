@@ -1,5 +1,7 @@
 #include "recorder/core/full_unwind.h"
 
+#include <initializer_list>
+
 #include "recorder/core/expression.h"
 #include "recorder/core/recorder.h"
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 
 #include "recorder/core/events.h"
 #include "recorder/hooks/hook.h"

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 
 #include "recorder/core/cpu_profile.h"
 #include "recorder/core/events.h"

@@ -4,6 +4,7 @@
 #include <link.h>
 
 #include <cstring>
+#include <initializer_list>
 
 #include "recorder/core/recorder.h"
 #include "recorder/hooks/environment.h"
