@@ -4,6 +4,7 @@
 #include <elf.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <string>

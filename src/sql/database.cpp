@@ -142,8 +142,11 @@ Result<> Database::run(std::string_view sql, SqlRows& rows) {
       sentence = "a tape can only be read; write to temporary tables instead (CREATE TEMP TABLE ...)";
     constexpr std::string_view kNoColumn = "no such column: ";
     if (sentence.starts_with(kNoColumn)) {
-      const std::string name = sentence.substr(kNoColumn.size());
-      if (text.find('"' + name + '"') != text.npos) sentence += "; text is written in single quotes: '" + name + "'";
+      std::string name = sentence.substr(kNoColumn.size());
+      // Newer versions of SQLite have words for that: "malloc" - should this be ...
+      if (name.starts_with('"')) name = name.substr(1, name.find('"', 1) - 1);
+      if (text.find('"' + name + '"') != text.npos)
+        sentence = std::string(kNoColumn) + name + "; text is written in single quotes: '" + name + "'";
     }
     return Error{ErrorCode::Usage, sentence};
   };

@@ -88,7 +88,7 @@ select no_such_function(1);
 
 @each(in_memory=[], in_a_file=["data.db"])
 def sqlite_gives_the_same_answers(test, arguments):
-    test.same([installed("sqlite3"), *arguments], input=SQL.encode(), events=5000, forms=("record", "direct"))
+    test.same([installed("sqlite3"), *arguments], input=SQL.encode(), events=2000, forms=("record", "direct"))
 
 
 @case
