@@ -23,6 +23,8 @@ static void handler(int signal_number) {
   in_handler = in_handler + 1;
   if (jumping && jump_allowed) {
     jumps = jumps + 1;
+    jump_allowed =
+        0; // the next signal may come inside the jump, and the one after it inside that, until the stack is full
     siglongjmp(target, 1);
   }
 }
