@@ -95,7 +95,8 @@ void LiveWriter::write(LiveJob& job) {
     const ChurnLog::Text text =
         text_.snapshot(job.snapshot, job.why, job.complete, {log_->room(), log_->room_in_next()});
     if (text.for_new_file) {
-      if (const Result<> moved = log_->next(); !moved) log_failed_ = true;
+      if (const Result<> moved = log_->next(); !moved && !std::exchange(log_failed_, true))
+        tell_(moved.error().sentence + "; the log has a gap here");
     }
     write_log(text.text);
     if (job.end) write_log(text_.end(*job.end));

@@ -23,8 +23,8 @@ static void handler(int signal_number) {
   in_handler = in_handler + 1;
   if (jumping && jump_allowed) {
     jumps = jumps + 1;
-    jump_allowed =
-        0; // the next signal may come inside the jump, and the one after it inside that, until the stack is full
+    // Or the next signal jumps inside this jump, and the one after it inside that, until the stack is full.
+    jump_allowed = 0;
     siglongjmp(target, 1);
   }
 }
