@@ -7,6 +7,22 @@
 #   share/doc/heaptape/copyright, CHANGELOG.md
 install(TARGETS heaptape RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS heaptape_recorder LIBRARY DESTINATION ${HEAPTAPE_INSTALL_RECORDER_DIR})
+# Without debug information, which is five times as large; `cmake --install BUILD --component debug` installs it beside.
+foreach(target heaptape heaptape_recorder)
+  if(target STREQUAL heaptape)
+    set(installed ${CMAKE_INSTALL_BINDIR}/$<TARGET_FILE_NAME:heaptape>)
+  else()
+    set(installed ${HEAPTAPE_INSTALL_RECORDER_DIR}/$<TARGET_FILE_NAME:heaptape_recorder>)
+  endif()
+  install(
+    CODE "execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${installed}\"
+                          COMMAND_ERROR_IS_FATAL ANY)")
+  install(
+    CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" \"-DPROGRAM=$<TARGET_FILE:${target}>\"
+                                  \"-DFOLDER=\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/debug\" -P
+                                  \"${PROJECT_SOURCE_DIR}/cmake/install_debug.cmake\" COMMAND_ERROR_IS_FATAL ANY)"
+    COMPONENT debug EXCLUDE_FROM_ALL)
+endforeach()
 install(
   FILES ${PROJECT_SOURCE_DIR}/src/recorder/heaptape-gdb.py
   DESTINATION ${HEAPTAPE_INSTALL_RECORDER_DIR}

@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <ctime>
 
 #include "base/decimal_text.h"
 
@@ -107,6 +108,27 @@ Result<std::uint64_t> parse_bytes(std::string_view text) {
   }
   return Error{ErrorCode::Usage,
                "'" + std::string(text) + "' is no number of bytes such as 4096, 12kB, 200M or 1.5GiB"};
+}
+
+std::string local_time_text(std::uint64_t realtime_ns) {
+  const auto seconds = static_cast<std::time_t>(realtime_ns / 1'000'000'000);
+  std::tm parts{};
+  char text[64];
+  if (::localtime_r(&seconds, &parts) == nullptr ||
+      std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %z", &parts) == 0) {
+    return "unknown";
+  }
+  return text;
+}
+
+std::string hex_text(std::string_view bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const char byte : bytes) {
+    const auto value = static_cast<unsigned char>(byte);
+    text += {kDigits[value >> 4], kDigits[value & 15]};
+  }
+  return text;
 }
 
 } // namespace heaptape

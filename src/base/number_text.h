@@ -18,6 +18,8 @@ std::string duration_text(std::uint64_t us);                       // "85 us", "
 std::string seconds_text(std::uint64_t us);                        // "1.000250"
 std::string decimal_text(double number, int places);               // "12.50"
 std::string percent_text(std::uint64_t part, std::uint64_t whole); // "41.2 %"; of nothing "0.0 %"
+std::string local_time_text(std::uint64_t realtime_ns);            // "2025-03-01 14:05:59 +0100"
+std::string hex_text(std::string_view bytes);                      // "0a1b..."
 // The text with control characters shown as \xNN: names on a tape may hold anything, and a terminal obeys.
 std::string printable(std::string_view text);
 

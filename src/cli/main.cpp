@@ -6,10 +6,11 @@
 #include <string>
 #include <string_view>
 
-#include "cli/by_pid.h"
-#include "cli/commands.h"
-#include "cli/console.h"
-#include "cli/exit_codes.h"
+#include "cli/options/by_pid.h"
+#include "cli/commands/commands.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/exit_codes.h"
+#include "cli/version.h"
 
 namespace heaptape::cli {
 namespace {
@@ -98,12 +99,6 @@ Without TAPE, the newest *.tape in the current directory is meant.
 'heaptape COMMAND --help' says more, 'heaptape --version' which one this is.
 )";
 
-#ifdef HEAPTAPE_STATIC
-constexpr std::string_view kVersion = "heaptape " HEAPTAPE_VERSION " (static, does not ask debuginfod)\n";
-#else
-constexpr std::string_view kVersion = "heaptape " HEAPTAPE_VERSION "\n";
-#endif
-
 // Every command, a line each: for completion and the manual.
 std::string command_names() {
   std::string names;
@@ -138,7 +133,7 @@ int run(Arguments arguments) {
   const std::string_view name = arguments.front();
   Arguments rest = arguments.subspan(1);
   if (name != "record" && name != "collect") fill_standard_descriptors();
-  if (name == "--version" || name == "version") return print(kVersion);
+  if (name == "--version" || name == "version") return print(version_text() + "\n");
   if (name == "--commands") return print(command_names());
   if (name == "--help" || name == "-h" || (name == "help" && rest.empty())) return print(kHelp);
 

@@ -9,7 +9,7 @@
 
 #include "base/number_text.h"
 #include "base/signal_name.h"
-#include "report/tree_text.h"
+#include "report/figures/tree_text.h"
 
 namespace heaptape {
 namespace {

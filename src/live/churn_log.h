@@ -21,7 +21,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "analysis/cost.h"
+#include "analysis/heap/cost.h"
 #include "live/heap_snapshot.h"
 #include "live/live_names.h"
 

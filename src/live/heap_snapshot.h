@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/cost.h"
+#include "analysis/heap/cost.h"
 #include "base/ids.h"
 #include "live/live_heap.h"
 #include "tape/contents.h"

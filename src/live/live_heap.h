@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "analysis/cost.h"
-#include "analysis/live_map.h"
+#include "analysis/heap/cost.h"
+#include "analysis/heap/live_map.h"
 #include "base/ids.h"
 #include "tape/event.h"
 #include "wire/event_kind.h"

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/path_text.h"
 #include "tape/format.h"
+#include "wire/stack_roots.h"
 
 namespace heaptape {
 namespace {
@@ -11,7 +13,7 @@ namespace {
 // Debug information of large programs is large; who shows no new stack for a while need not hold it.
 constexpr std::uint64_t kUnusedFor = 16; // preparations
 
-bool is_recorder(const Module& module) { return last_part(module.path).starts_with("libheaptape.so"); }
+bool is_recorder(const Module& module) { return base_name(module.path).starts_with("libheaptape.so"); }
 
 } // namespace
 
@@ -137,7 +139,7 @@ std::uint64_t LiveNames::source_hash(StackId stack) {
     if (!id.empty())
       bytes.append(reinterpret_cast<const char*>(id.data()), id.size());
     else
-      bytes += last_part(frame.module->path);
+      bytes += base_name(frame.module->path);
     put(frame.offset);
   });
   put(cut);

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "report/frame_places.h"
-#include "report/stack_names.h"
-#include "report/stack_text.h"
+#include "report/names/frame_places.h"
+#include "report/names/stack_names.h"
+#include "report/names/stack_text.h"
 #include "symbols/symbolizer.h"
 #include "tape/contents.h"
 #include "tape/symbols.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "collector/event_watcher.h"
+#include "collector/events/event_watcher.h"
 #include "live/live_heap.h"
 #include "live/live_names.h"
 

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/number_text.h"
-#include "collector/tape_name.h"
+#include "collector/options/tape_name.h"
 #include "live/live_heap.h"
 #include "live/live_writer.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "collector/event_watcher.h"
-#include "collector/live_options.h"
+#include "collector/events/event_watcher.h"
+#include "collector/options/live_options.h"
 
 namespace heaptape {
 

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "collector/live_options.h"
+#include "collector/options/live_options.h"
 #include "live/churn_log.h"
 #include "live/heap_snapshot.h"
 #include "live/live_names.h"

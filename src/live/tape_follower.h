@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "collector/event_watcher.h"
+#include "collector/events/event_watcher.h"
 #include "tape/contents.h"
 #include "tape/reader.h"
 

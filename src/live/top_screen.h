@@ -9,7 +9,7 @@
 
 #include "live/live_view.h"
 #include "live/top_text.h"
-#include "report/text_style.h"
+#include "report/text/text_style.h"
 
 namespace heaptape {
 

@@ -6,11 +6,11 @@
 #include <span>
 #include <string>
 
-#include "analysis/cost.h"
+#include "analysis/heap/cost.h"
 #include "live/live_heap.h"
 #include "live/live_names.h"
-#include "report/json_writer.h"
-#include "report/text_style.h"
+#include "report/text/json_writer.h"
+#include "report/text/text_style.h"
 
 namespace heaptape {
 

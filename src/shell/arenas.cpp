@@ -1,5 +1,5 @@
 // How well the allocator uses its memory at the cursor.
-#include "analysis/arenas.h"
+#include "analysis/space/arenas.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/number_text.h"
-#include "report/tree_text.h"
+#include "report/figures/tree_text.h"
 #include "shell/all_commands.h"
 #include "shell/space_text.h"
 

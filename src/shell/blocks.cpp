@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/number_text.h"
-#include "report/filter.h"
+#include "report/select/filter.h"
 #include "shell/all_commands.h"
 #include "shell/describe.h"
 

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "analysis/totals_at.h"
+#include "analysis/moment/totals_at.h"
 #include "base/number_text.h"
-#include "report/mark_text.h"
+#include "report/text/mark_text.h"
 #include "shell/all_commands.h"
 #include "shell/describe.h"
 

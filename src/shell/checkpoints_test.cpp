@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "analysis/story_for_test.h"
-#include "analysis/tape_for_test.h"
+#include "analysis/index/story_for_test.h"
+#include "analysis/index/tape_for_test.h"
 #include "shell/interpreter.h"
 
 namespace heaptape {

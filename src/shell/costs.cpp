@@ -1,13 +1,13 @@
 // Commands that sum up: who has what is live at the cursor, what of it is never freed, what changed.
 #include <fmt/format.h>
 
-#include "analysis/moments.h"
+#include "analysis/moment/moments.h"
 #include "base/number_text.h"
-#include "report/costs.h"
-#include "report/heap_diff.h"
-#include "report/tree_text.h"
-#include "report/worst.h"
-#include "report/worst_text.h"
+#include "report/figures/costs.h"
+#include "report/figures/heap_diff.h"
+#include "report/figures/tree_text.h"
+#include "report/figures/worst.h"
+#include "report/figures/worst_text.h"
 #include "shell/all_commands.h"
 #include "shell/describe.h"
 

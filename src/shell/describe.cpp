@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/number_text.h"
-#include "report/tree_text.h"
+#include "report/figures/tree_text.h"
 
 namespace heaptape {
 

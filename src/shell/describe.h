@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <string>
 
-#include "analysis/address_history.h"
-#include "analysis/block_map.h"
-#include "report/json_writer.h"
-#include "report/stack_text.h"
+#include "analysis/moment/address_history.h"
+#include "analysis/heap/block_map.h"
+#include "report/text/json_writer.h"
+#include "report/names/stack_text.h"
 #include "shell/session.h"
 #include "tape/event.h"
 

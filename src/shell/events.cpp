@@ -1,11 +1,11 @@
 // Commands about single events.
 #include <fmt/format.h>
 
-#include "analysis/event_search.h"
+#include "analysis/moment/event_search.h"
 #include "base/number_text.h"
-#include "report/filter.h"
-#include "report/mark_text.h"
-#include "report/pools.h"
+#include "report/select/filter.h"
+#include "report/text/mark_text.h"
+#include "report/figures/pools.h"
 #include "shell/all_commands.h"
 #include "shell/describe.h"
 

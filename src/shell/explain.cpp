@@ -4,8 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "analysis/address_space.h"
-#include "analysis/event_search.h"
+#include "base/path_text.h"
+#include "analysis/space/address_space.h"
+#include "analysis/moment/event_search.h"
 #include "base/number_text.h"
 #include "shell/describe.h"
 #include "shell/pool_blocks.h"
@@ -283,7 +284,7 @@ private:
       answer_.verdict =
           fmt::format("{}{} {}, {} of {}", offset != 0 ? count_of(offset, "byte") + " into " : "",
                       code ? "the function" : "the variable", printable(symbol->name),
-                      count_of(symbol->symbol->size, "byte"), printable(std::string(last_part(symbol->module->path))));
+                      count_of(symbol->symbol->size, "byte"), printable(std::string(base_name(symbol->module->path))));
     } else {
       answer_.kind = AddressKind::Mapping;
       answer_.verdict = "in " + (name.empty() ? "a file of the program" : name) + ", at no symbol that is known";

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/address_history.h"
-#include "analysis/pool_state.h"
+#include "analysis/moment/address_history.h"
+#include "analysis/heap/pool_state.h"
 #include "shell/session.h"
 
 namespace heaptape {

@@ -1,7 +1,7 @@
 // What the shell knows, from the commands themselves.
 #include <fmt/format.h>
 
-#include "report/filter_fields.h"
+#include "report/select/filter_fields.h"
 #include "shell/all_commands.h"
 
 namespace heaptape {

@@ -5,8 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/path_text.h"
 #include "base/number_text.h"
-#include "report/filter_fields.h"
+#include "report/select/filter_fields.h"
 #include "shell/all_commands.h"
 
 namespace heaptape {
@@ -37,7 +38,7 @@ std::vector<std::string> names_on_tape(Session& session, std::string_view start,
       first = false;
       for (const std::string_view text : {names.function(frame), names.text(names[frame].file)}) {
         if (text.starts_with(start)) found.emplace(text);
-        if (const std::string_view last = last_part(text); text.find('/') != text.npos && last.starts_with(start))
+        if (const std::string_view last = base_name(text); text.find('/') != text.npos && last.starts_with(start))
           found.emplace(last);
       }
     });

@@ -7,7 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "analysis/heap_over_time.h"
+#include "base/path_text.h"
+#include "analysis/space/heap_over_time.h"
 #include "base/number_text.h"
 #include "base/output_file.h"
 #include "report/map/heap_map.h"
@@ -130,7 +131,7 @@ Result<> deliver(const std::string& tape, const Options& options, const std::str
 
 PictureFormat format_of(const Options& options) { return options.png ? PictureFormat::Png : PictureFormat::Svg; }
 
-std::string tape_name(const Session& session) { return printable(last_part(session.view().path())); }
+std::string tape_name(const Session& session) { return printable(base_name(session.view().path())); }
 
 Result<> draw_over(Session& session, const Options& options, Printer& out) {
   // A picture that could not be kept is better refused before the work.

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <optional>
 
-#include "analysis/space_for_test.h"
+#include "analysis/space/space_for_test.h"
 
 namespace heaptape {
 namespace {

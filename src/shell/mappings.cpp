@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "analysis/arenas.h"
+#include "analysis/space/arenas.h"
 #include "base/number_text.h"
-#include "report/tree_text.h"
+#include "report/figures/tree_text.h"
 #include "shell/all_commands.h"
 #include "shell/space_text.h"
 

@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "analysis/event_search.h"
+#include "analysis/moment/event_search.h"
 #include "base/number_text.h"
-#include "report/filter.h"
-#include "report/mark_text.h"
+#include "report/select/filter.h"
+#include "report/text/mark_text.h"
 #include "shell/all_commands.h"
 #include "shell/describe.h"
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/number_text.h"
-#include "report/tree_text.h"
+#include "report/figures/tree_text.h"
 #include "shell/describe.h"
 
 namespace heaptape {
@@ -90,7 +90,7 @@ Origin find_origin(const TapeReader& tape, std::uint64_t address) {
   std::uint64_t event = 0, time_us = tape.summary() ? tape.summary()->duration_us : 0;
   if (!tape.event_blocks().empty()) {
     const EventBlockInfo& last = tape.event_blocks().back();
-    event = last.first_number + last.count - 1;
+    event = last.last_number();
     time_us = std::max(time_us, last.last_us);
   }
   if (!tape.samples().empty()) time_us = std::max(time_us, tape.samples().back().time_us);

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "analysis/address_history.h"
-#include "report/json_writer.h"
-#include "report/stack_text.h"
-#include "report/text_style.h"
+#include "analysis/moment/address_history.h"
+#include "report/text/json_writer.h"
+#include "report/names/stack_text.h"
+#include "report/text/text_style.h"
 #include "tape/reader.h"
 
 namespace heaptape {

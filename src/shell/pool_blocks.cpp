@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "report/pools.h"
+#include "report/figures/pools.h"
 #include "shell/describe.h"
 
 namespace heaptape {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/pool_state.h"
-#include "report/json_writer.h"
+#include "analysis/heap/pool_state.h"
+#include "report/text/json_writer.h"
 #include "shell/session.h"
 
 namespace heaptape {

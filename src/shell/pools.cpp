@@ -1,9 +1,9 @@
 // The program's own pools at the cursor: all of them as a table, or the stacks behind one.
-#include "report/pools.h"
+#include "report/figures/pools.h"
 
 #include "base/number_text.h"
-#include "report/costs.h"
-#include "report/tree_text.h"
+#include "report/figures/costs.h"
+#include "report/figures/tree_text.h"
 #include "shell/all_commands.h"
 #include "shell/pool_blocks.h"
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <random>
 
-#include "analysis/naive_answers_for_test.h"
-#include "analysis/tape_for_test.h"
+#include "analysis/index/naive_answers_for_test.h"
+#include "analysis/index/tape_for_test.h"
 #include "base/number_text.h"
 #include "shell/explain.h"
 #include "shell/interpreter.h"

@@ -11,13 +11,13 @@
 #include <string>
 #include <string_view>
 
-#include "analysis/address_space.h"
-#include "analysis/heap_cursor.h"
+#include "analysis/space/address_space.h"
+#include "analysis/moment/heap_cursor.h"
 #include "base/result.h"
-#include "report/program_symbols.h"
-#include "report/stack_text.h"
-#include "report/tape_view.h"
-#include "report/text_style.h"
+#include "report/names/program_symbols.h"
+#include "report/names/stack_text.h"
+#include "report/view/tape_view.h"
+#include "report/text/text_style.h"
 
 namespace heaptape {
 
@@ -52,7 +52,7 @@ public:
   std::uint64_t last_event() const { return parts_->last_event; }
   std::uint64_t last_us() const { return parts_->last_us; }
 
-  // A position as the user writes it: see report/position.h.
+  // A position as the user writes it: see report/view/position.h.
   Result<Moment> position(std::string_view text) const;
   // 0x7f3c..., hexadecimal digits without the 0x when there are at least eight, a symbol's name, or one of these +offset or -offset.
   Result<std::uint64_t> address(std::string_view text);

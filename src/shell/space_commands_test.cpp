@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "analysis/space_for_test.h"
+#include "analysis/space/space_for_test.h"
 
 namespace heaptape {
 namespace {

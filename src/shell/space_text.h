@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "analysis/address_space.h"
-#include "report/json_writer.h"
+#include "analysis/space/address_space.h"
+#include "report/text/json_writer.h"
 #include "shell/session.h"
 
 namespace heaptape {

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "analysis/log_buckets.h"
-#include "analysis/moments.h"
+#include "analysis/index/log_buckets.h"
+#include "analysis/moment/moments.h"
 #include "base/number_text.h"
-#include "report/tree_text.h"
+#include "report/figures/tree_text.h"
 #include "shell/all_commands.h"
 #include "shell/describe.h"
 #include "shell/explain.h"

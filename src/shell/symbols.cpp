@@ -1,6 +1,7 @@
 // Commands that look up names and addresses of the program, without the program.
 #include <fmt/format.h>
 
+#include "base/path_text.h"
 #include "base/number_text.h"
 #include "shell/all_commands.h"
 #include "shell/describe.h"
@@ -39,7 +40,7 @@ Result<> symbol(Session& session, Words& words, Printer& out) {
     const std::string where = one.symbol->sort == SymbolSort::ThreadLocal ? "(per thread)" : hex(one.address);
     return out.print(fmt::format("{:<16} {:>10}  {:<12} {}  {}\n", where, with_separators(one.symbol->size),
                                  sort_word(one.symbol->sort), printable(one.name),
-                                 session.style.dim(std::string(last_part(one.module->path))))) &&
+                                 session.style.dim(std::string(base_name(one.module->path))))) &&
            !session.should_stop();
   });
   if (found == 0) out.print("no symbol matches\n");

@@ -1,5 +1,5 @@
 // Could the events have happened?
-#include "report/verify_tape.h"
+#include "report/pages/verify_tape.h"
 
 #include "shell/all_commands.h"
 

@@ -4,9 +4,9 @@
 #include <array>
 #include <optional>
 
-#include "analysis/block_lives.h"
-#include "analysis/heap_cursor.h"
-#include "analysis/moments.h"
+#include "analysis/moment/block_lives.h"
+#include "analysis/moment/heap_cursor.h"
+#include "analysis/moment/event_search.h"
 #include "sql/stack_function.h"
 #include "sql/tables.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "report/frame_filter.h"
+#include "report/select/frame_filter.h"
 #include "sql/table_module.h"
 #include "sql/tables.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "report/tape_view.h"
+#include "report/view/tape_view.h"
 #include "sql/table.h"
 
 namespace heaptape {

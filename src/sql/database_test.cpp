@@ -8,7 +8,7 @@
 #include <map>
 #include <random>
 
-#include "analysis/block_lives.h"
+#include "analysis/moment/block_lives.h"
 #include "sql/result_text.h"
 #include "tape/sample_tape.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "report/mark_text.h"
+#include "report/text/mark_text.h"
 #include "sql/stack_function.h"
 #include "sql/tables.h"
 

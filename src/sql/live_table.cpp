@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "analysis/heap_cursor.h"
+#include "analysis/moment/heap_cursor.h"
 #include "sql/stack_function.h"
 #include "sql/tables.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/number_text.h"
-#include "report/json_writer.h"
+#include "report/text/json_writer.h"
 
 namespace heaptape {
 namespace {

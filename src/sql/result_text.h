@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "report/text_style.h"
+#include "report/text/text_style.h"
 #include "sql/database.h"
 
 namespace heaptape {

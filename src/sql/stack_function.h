@@ -1,12 +1,12 @@
-// The function that a stack is charged to (report/worst.h), remembered by stack. One thread at a time.
+// The function that a stack is charged to (report/names/charged_function.h), remembered by stack. One thread at a time.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
-#include "report/stack_names.h"
-#include "report/worst.h"
+#include "report/names/stack_names.h"
+#include "report/figures/worst.h"
 
 namespace heaptape {
 

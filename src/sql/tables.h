@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "report/tape_view.h"
+#include "report/view/tape_view.h"
 #include "sql/table.h"
 
 namespace heaptape {

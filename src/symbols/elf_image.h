@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,25 +10,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "symbols/section_bytes.h"
 
 namespace heaptape {
-
-using ByteSpan = std::span<const std::byte>;
-
-// Bytes in place, or bytes of its own.
-class SectionBytes {
-public:
-  SectionBytes() = default;
-  explicit SectionBytes(ByteSpan in_place) : view_(in_place) {}
-  SectionBytes(std::unique_ptr<std::byte[]> owned, std::size_t size)
-      : view_(owned.get(), size), owned_(std::move(owned)) {}
-
-  ByteSpan view() const { return view_; }
-
-private:
-  ByteSpan view_;
-  std::unique_ptr<std::byte[]> owned_;
-};
 
 struct ElfSection {
   std::string_view name;

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/path_text.h"
 #include "base/system_error.h"
 #include "base/unique_fd.h"
 #include "symbols/debuginfod.h"
@@ -25,7 +26,6 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
 }
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 std::string hexadecimal(std::span<const std::uint8_t> bytes) {
   constexpr char kDigits[] = "0123456789abcdef";
@@ -226,8 +226,8 @@ std::optional<MappedFile> Finder::split_file(const std::string& module_path, con
   else
     paths.push_back(under_sysroot(directory.empty() ? name : directory + "/" + name));
   // Moved together with the program.
-  paths.push_back(folder_of(under_sysroot(module_path)) + "/" + base_name(name));
-  for (const std::string& folder : options_.debug_dirs) paths.push_back(under_sysroot(folder) + "/" + base_name(name));
+  paths.push_back(folder_of(under_sysroot(module_path)) + "/" + std::string(base_name(name)));
+  for (const std::string& folder : options_.debug_dirs) paths.push_back(under_sysroot(folder) + "/" + std::string(base_name(name)));
   for (const std::string& path : paths) {
     if (auto file = MappedFile::open(path)) return std::move(file).value();
   }
@@ -237,7 +237,7 @@ std::optional<MappedFile> Finder::split_file(const std::string& module_path, con
 std::optional<MappedFile> Finder::split_package(const std::string& module_path) const {
   std::vector<std::string> paths{under_sysroot(module_path) + ".dwp"};
   for (const std::string& folder : options_.debug_dirs)
-    paths.push_back(under_sysroot(folder) + "/" + base_name(module_path) + ".dwp");
+    paths.push_back(under_sysroot(folder) + "/" + std::string(base_name(module_path)) + ".dwp");
   for (const std::string& path : paths) {
     if (auto file = MappedFile::open(path)) return std::move(file).value();
   }

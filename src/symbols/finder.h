@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "symbols/elf_image.h"
-#include "symbols/symbolizer.h"
+#include "symbols/symbol_options.h"
 
 namespace heaptape {
 

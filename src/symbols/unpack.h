@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "symbols/elf_image.h"
+#include "symbols/section_bytes.h"
 
 namespace heaptape {
 

@@ -11,7 +11,7 @@
 
 #include "tape/event.h"
 #include "tape/event_block.h"
-#include "tape/reader.h"
+#include "tape/tape_parts.h"
 
 namespace heaptape {
 

@@ -7,7 +7,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "tape/reader.h"
+#include "tape/contents.h"
+#include "tape/cpu_profile.h"
+#include "tape/maps.h"
+#include "tape/symbols.h"
+#include "tape/tape_parts.h"
 #include "tape/tape_source.h"
 
 namespace heaptape {

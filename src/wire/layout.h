@@ -116,15 +116,6 @@ struct StackNode {
 };
 static_assert(sizeof(StackNode) == 16);
 
-// Outermost pcs that are no addresses but say why a stack ends, or in which epoch it was taken. They lie below the first
-// page, where no code is.
-inline constexpr std::uint64_t kMarkCut = 1;     // the unwinder found no way to go on from the frame inside this mark
-inline constexpr std::uint64_t kMarkTooDeep = 2; // the rest is beyond the depth limit
-inline constexpr std::uint64_t kMarkEpoch =
-    16; // + n: taken after the n-th time that other code was loaded at a used address
-inline constexpr std::uint64_t kEpochs = 2048; // n counts modulo this
-inline constexpr std::uint64_t kFirstAddress = 4096;
-
 // Open addressed, linear probing. A stack is known by the hash of its path and its innermost address.
 //   hash:  of the path; 0 = empty
 //   value: (pc & 0xffffffff) << 32 | id; 0 = being inserted

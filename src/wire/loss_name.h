@@ -24,19 +24,13 @@ constexpr const char* loss_name(Loss loss) {
   return "?";
 }
 
+// Losses that show only in the collector.
+inline constexpr const char* kLossUnfinished = "unfinished record"; // the program died while writing it
+inline constexpr const char* kLossDamaged = "damaged record";       // makes no sense
+inline constexpr const char* kLossStuck = "stuck thread";     // rounds that went on without a thread inside a hook
+inline constexpr const char* kLossNotWritten = "not written"; // events that the tape did not take any more
+
 // Beside these in Summary::losses: blocks made while the program had paused the recording. Not lost but unwanted.
 inline constexpr const char* kPausedName = "paused";
-
-// Losses that mean missing events; the others mean events with less detail.
-constexpr bool loses_events(Loss loss) {
-  switch (loss) {
-  case Loss::RingFull:
-  case Loss::NoThreadSlot:
-  case Loss::BeforeStart:
-  case Loss::AfterCollector:
-  case Loss::AbandonedHook: return true;
-  default: return false;
-  }
-}
 
 } // namespace heaptape::wire

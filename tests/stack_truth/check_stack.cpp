@@ -12,6 +12,7 @@
 #include <atomic>
 
 #include "recorder/core/events.h"
+#include "wire/stack_roots.h"
 
 namespace heaptape::recorder {
 
@@ -67,7 +68,7 @@ void check_stack(const Frame& site, std::uint32_t stack) noexcept {
     const std::uint64_t pc = nodes[id].pc.load() & wire::kAddressMask;
     if (pc >= wire::kFirstAddress) {
       ours[our_count++] = pc;
-    } else if (pc < wire::kMarkEpoch) {
+    } else if (pc < wire::kRootEpoch) {
       mark = pc;
     }
   }

@@ -3,9 +3,9 @@
 #include <fstream>
 #include <string>
 
-#include "analysis/index_codec.h"
-#include "analysis/keyframe.h"
-#include "analysis/replay.h"
+#include "analysis/index/index_codec.h"
+#include "analysis/index/keyframe.h"
+#include "analysis/index/replay.h"
 #include "tape/random_events.h"
 
 namespace {

@@ -2,6 +2,7 @@
 
 #include "recorder/core/machine.h"
 #include "recorder/core/recorder.h"
+#include "wire/stack_roots.h"
 
 namespace heaptape::recorder {
 
@@ -119,7 +120,7 @@ std::uint32_t root_of(std::uint64_t mark, std::uint64_t& hash) noexcept {
     id = g_recorder.stacks.intern(id, pc, hash);
   };
   if (const std::uint32_t epoch = g_recorder.epoch.load(std::memory_order_relaxed); epoch != 0) [[unlikely]] {
-    hang(wire::kMarkEpoch + epoch % wire::kEpochs);
+    hang(wire::kRootEpoch + epoch % wire::kEpochs);
   }
   if (mark != 0) [[unlikely]]
     hang(mark);
@@ -130,7 +131,7 @@ std::uint32_t root_of(std::uint64_t mark, std::uint64_t& hash) noexcept {
 [[gnu::noinline]] std::uint32_t intern_too_deep(ThreadState& thread, std::size_t kept, std::size_t fresh) noexcept {
   const std::size_t most = g_recorder.max_depth;
   std::uint64_t hash = 0;
-  std::uint32_t id = root_of(wire::kMarkTooDeep, hash);
+  std::uint32_t id = root_of(wire::kRootTooDeep, hash);
   const auto add = [&](std::uint64_t pc) {
     hash = path_hash(hash, pc);
     id = g_recorder.stacks.intern(id, pc, hash);
@@ -370,7 +371,7 @@ std::uint32_t capture_changed(ThreadState& thread, std::uint64_t pc, std::uint64
     if (rule.kind == RuleKind::Slow) [[unlikely]]
       return capture_slowly(thread, {pc, slot, rbp});
     if (rule.kind == RuleKind::Stop) [[unlikely]] {
-      mark = wire::kMarkCut;
+      mark = wire::kRootCut;
       if (guessed) { // a guess that led nowhere: this is no frame
         cache.count = 0;
         break;
@@ -388,7 +389,7 @@ std::uint32_t capture_changed(ThreadState& thread, std::uint64_t pc, std::uint64
     if (taken == Step::Taken) [[likely]]
       continue;
     // A frame pointer of zero is how start-up code marks the outermost frame.
-    if (taken == Step::Cut && !(guessed && frame.rbp == 0)) mark = wire::kMarkCut;
+    if (taken == Step::Cut && !(guessed && frame.rbp == 0)) mark = wire::kRootCut;
     cache.count = 0;
     break;
   }

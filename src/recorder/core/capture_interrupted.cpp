@@ -4,6 +4,7 @@
 #include "recorder/core/full_unwind.h"
 #include "recorder/core/modules.h"
 #include "recorder/core/recorder.h"
+#include "wire/stack_roots.h"
 
 namespace heaptape::recorder {
 
@@ -76,7 +77,7 @@ Found follow_rules(StackMemory& memory, Frame frame, std::uint64_t* pcs, std::si
   bool guessed = false;
   for (;;) {
     if (found.count == most) {
-      found.mark = wire::kMarkTooDeep;
+      found.mark = wire::kRootTooDeep;
       return found;
     }
     entry = entry != nullptr ? g_recorder.rules.find_next(entry, frame.pc) : g_recorder.rules.find(frame.pc);
@@ -86,7 +87,7 @@ Found follow_rules(StackMemory& memory, Frame frame, std::uint64_t* pcs, std::si
       return found;
     }
     if (rule.kind == RuleKind::Stop && guessed) { // a guess that led nowhere: this is no frame
-      found.mark = wire::kMarkCut;
+      found.mark = wire::kRootCut;
       return found;
     }
     pcs[found.count++] = frame.pc;
@@ -94,7 +95,7 @@ Found follow_rules(StackMemory& memory, Frame frame, std::uint64_t* pcs, std::si
     const WalkStep taken = rule_step(words, rule, frame);
     if (taken == WalkStep::Taken) continue;
     // A frame pointer of zero is how start-up code marks the outermost frame.
-    if (taken == WalkStep::Cut && !(guessed && frame.rbp == 0)) found.mark = wire::kMarkCut;
+    if (taken == WalkStep::Cut && !(guessed && frame.rbp == 0)) found.mark = wire::kRootCut;
     return found;
   }
 }
@@ -106,7 +107,7 @@ Found follow_tables(Walk walk, WalkMemory& memory, std::uint64_t* pcs, std::size
     pcs[found.count++] = walk.pc;
     taken = full_step(walk, memory);
   }
-  if (taken != WalkStep::Ended) found.mark = taken == WalkStep::Cut ? wire::kMarkCut : wire::kMarkTooDeep;
+  if (taken != WalkStep::Ended) found.mark = taken == WalkStep::Cut ? wire::kRootCut : wire::kRootTooDeep;
   return found;
 }
 
@@ -128,7 +129,7 @@ std::uint32_t capture_interrupted(ThreadState& thread, const ucontext_t& context
   Found outer;
   switch (full_step(walk, memory)) {
   case WalkStep::Ended: break;
-  case WalkStep::Cut: outer.mark = wire::kMarkCut; break;
+  case WalkStep::Cut: outer.mark = wire::kRootCut; break;
   case WalkStep::Taken:
     outer.needs_more = walk.exact;
     if (!walk.exact) {

@@ -1,6 +1,7 @@
 #include "recorder/core/capture.h"
 #include "recorder/core/full_unwind.h"
 #include "recorder/core/recorder.h"
+#include "wire/stack_roots.h"
 
 namespace heaptape::recorder {
 
@@ -42,7 +43,7 @@ std::uint32_t capture_slowly(ThreadState& thread, const Frame& site) noexcept {
   WalkStep taken = WalkStep::Taken;
   for (int own = 0; own < 16 && taken == WalkStep::Taken && walk.registers[kRsp] != site.slot + 8; ++own)
     taken = full_step(walk, memory);
-  std::uint64_t mark = wire::kMarkCut;
+  std::uint64_t mark = wire::kRootCut;
   std::size_t count = 0;
   if (taken == WalkStep::Taken && walk.pc == site.pc) {
     while (taken == WalkStep::Taken && count < most) {
@@ -50,7 +51,7 @@ std::uint32_t capture_slowly(ThreadState& thread, const Frame& site) noexcept {
       taken = full_step(walk, memory);
     }
     if (taken == WalkStep::Ended) mark = 0;
-    if (taken == WalkStep::Taken) mark = wire::kMarkTooDeep;
+    if (taken == WalkStep::Taken) mark = wire::kRootTooDeep;
   } else {
     pcs[count++] = site.pc;
   }

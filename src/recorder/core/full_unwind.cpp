@@ -4,6 +4,7 @@
 
 #include "recorder/core/expression.h"
 #include "recorder/core/recorder.h"
+#include "wire/stack_roots.h"
 
 namespace heaptape::recorder {
 
@@ -95,7 +96,7 @@ std::uint32_t intern_pcs(const std::uint64_t* pcs, std::size_t count, std::uint6
     id = g_recorder.stacks.intern(id, pc, hash);
   };
   if (const std::uint32_t epoch = g_recorder.epoch.load(std::memory_order_relaxed); epoch != 0)
-    add(wire::kMarkEpoch + epoch % wire::kEpochs);
+    add(wire::kRootEpoch + epoch % wire::kEpochs);
   if (mark != 0) add(mark);
   for (std::size_t i = count; i > 0; --i) {
     const std::uint64_t pc = pcs[i - 1];

@@ -6,9 +6,9 @@
 #include <span>
 #include <string>
 
-#include "report/call_tree.h"
+#include "report/figures/call_tree.h"
 #include "report/export/sink.h"
-#include "report/stack_names.h"
+#include "report/names/stack_names.h"
 
 namespace heaptape {
 

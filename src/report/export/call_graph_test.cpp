@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "report/stacks_for_test.h"
+#include "report/names/stacks_for_test.h"
 
 namespace heaptape {
 namespace {

@@ -6,7 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/heap_state.h"
+#include "base/path_text.h"
+#include "analysis/heap/heap_state.h"
 
 namespace heaptape {
 namespace {
@@ -69,7 +70,7 @@ public:
     const std::string_view file = names_.text(frame.file);
     const std::string_view function = frame.linkage_name.empty() ? "???" : names_.text(frame.function);
     if (!file.empty() && frame.line != 0)
-      return number_of(fmt::format("0x{:X}: {} ({}:{})", frame.offset, function, last_part(file), frame.line));
+      return number_of(fmt::format("0x{:X}: {} ({}:{})", frame.offset, function, base_name(file), frame.line));
     return number_of(
         fmt::format("0x{:X}: {} (in {})", frame.offset, function, frame.module != nullptr ? frame.module->path : "?"));
   }

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/cpu_times.h"
-#include "analysis/index.h"
-#include "report/stack_names.h"
+#include "analysis/moment/cpu_times.h"
+#include "analysis/index/index.h"
+#include "report/names/stack_names.h"
 #include "tape/contents.h"
 #include "tape/reader.h"
 

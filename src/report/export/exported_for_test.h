@@ -7,12 +7,12 @@
 #include <optional>
 #include <string>
 
-#include "analysis/heap_model.h"
-#include "analysis/index.h"
-#include "analysis/story_for_test.h"
+#include "analysis/heap/heap_model.h"
+#include "analysis/index/index.h"
+#include "analysis/index/story_for_test.h"
 #include "report/export/export_input.h"
 #include "report/export/sink.h"
-#include "report/stacks_for_test.h"
+#include "report/names/stacks_for_test.h"
 #include "tape/writer.h"
 
 namespace heaptape::test {

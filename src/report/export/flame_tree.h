@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/answers.h"
+#include "analysis/index/answers.h"
 #include "report/export/quantity.h"
-#include "report/stack_names.h"
+#include "report/names/stack_names.h"
 
 namespace heaptape {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/heap_state.h"
+#include "analysis/heap/heap_state.h"
 
 namespace heaptape {
 namespace {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/path_text.h"
 #include "report/export/quantity.h"
 
 namespace heaptape {
@@ -98,7 +99,7 @@ private:
     const std::string function = one_line(frame.linkage_name.empty() ? "???" : names_.text(frame.function));
     const std::string_view file = names_.text(frame.file);
     if (!file.empty() && frame.line != 0)
-      return fmt::format("0x{:X}: {} ({}:{})", frame.offset, function, one_line(last_part(file)), frame.line);
+      return fmt::format("0x{:X}: {} ({}:{})", frame.offset, function, one_line(base_name(file)), frame.line);
     return fmt::format("0x{:X}: {} (in {})", frame.offset, function,
                        one_line(frame.module != nullptr ? frame.module->path : "?"));
   }

@@ -1,7 +1,7 @@
 #include "report/export/quantity.h"
 
-#include "analysis/heap_cursor.h"
-#include "analysis/moments.h"
+#include "analysis/moment/heap_cursor.h"
+#include "analysis/moment/moments.h"
 
 namespace heaptape {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/answers.h"
+#include "analysis/index/answers.h"
 #include "report/export/export_input.h"
 
 namespace heaptape {

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/result.h"
-#include "report/json_text.h"
+#include "report/text/json_text.h"
 
 namespace heaptape {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "report/export/quantity.h"
-#include "report/tree_text.h"
+#include "report/figures/tree_text.h"
 
 namespace heaptape {
 namespace {

@@ -9,6 +9,7 @@
 #include "report/export/heaptrack.h"
 #include "report/export/html.h"
 #include "report/export/massif.h"
+#include "wire/stack_roots.h"
 
 namespace heaptape {
 namespace {
@@ -60,7 +61,7 @@ TEST(Folded, ANameCannotBreakTheLine) {
 
 TEST(Folded, StacksThatWereCutSaySo) {
   Stacks stacks;
-  ExportedTape tape(Story().by(1, stacks.stack({"work"}, wire::kMarkCut).value).make(16, 8).by(1, 0).make(32, 4),
+  ExportedTape tape(Story().by(1, stacks.stack({"work"}, wire::kRootCut).value).make(16, 8).by(1, 0).make(32, 4),
                     stacks);
   EXPECT_EQ(folded(tape, {}), "[cut];work 8\n[no stack] 4\n");
 }

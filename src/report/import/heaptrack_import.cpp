@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/heap_model.h"
-#include "analysis/summary_of.h"
+#include "analysis/heap/heap_model.h"
+#include "analysis/index/summary_of.h"
 #include "report/import/heaptrack_places.h"
 #include "tape/event_encoder.h"
 

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "report/stack_names.h"
+#include "report/names/stack_names.h"
 #include "tape/reader.h"
 
 namespace heaptape {

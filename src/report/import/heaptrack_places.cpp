@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "wire/layout.h"
+#include "wire/stack_roots.h"
 
 namespace heaptape {
 
@@ -22,7 +22,7 @@ void HeaptrackPlaces::add_address(std::uint64_t call, std::uint64_t module, std:
 }
 
 std::uint64_t HeaptrackPlaces::pc_of(std::uint64_t address_number) const {
-  return address_number == 0 ? wire::kMarkCut : places_[address_number - 1].pc;
+  return address_number == 0 ? wire::kRootCut : places_[address_number - 1].pc;
 }
 
 std::vector<Module> HeaptrackPlaces::modules() const {

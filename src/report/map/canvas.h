@@ -12,6 +12,8 @@
 
 namespace heaptape {
 
+enum class PictureFormat : std::uint8_t { Png, Svg };
+
 enum class Align : std::uint8_t { Left, Middle, Right };
 
 struct Lettering {

@@ -6,7 +6,7 @@
 #include <map>
 #include <span>
 
-#include "analysis/used_before.h"
+#include "analysis/space/used_before.h"
 
 namespace heaptape {
 namespace {

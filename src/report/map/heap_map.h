@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "analysis/address_space.h"
-#include "analysis/heap_cells.h"
-#include "analysis/heap_ranges.h"
-#include "analysis/index.h"
+#include "analysis/space/address_space.h"
+#include "analysis/space/heap_cells.h"
+#include "analysis/space/heap_ranges.h"
+#include "analysis/index/index.h"
 #include "base/result.h"
-#include "report/call_tree.h"
+#include "report/figures/call_tree.h"
 #include "tape/reader.h"
 
 namespace heaptape {

@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "base/number_text.h"
-#include "report/text_style.h"
+#include "report/text/text_style.h"
 
 namespace heaptape {
 namespace {

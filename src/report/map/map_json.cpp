@@ -1,5 +1,5 @@
 #include "base/number_text.h"
-#include "report/json_writer.h"
+#include "report/text/json_writer.h"
 #include "report/map/map_text.h"
 
 namespace heaptape {

@@ -5,15 +5,13 @@
 #include <cstdint>
 #include <string>
 
-#include "analysis/heap_over_time.h"
+#include "analysis/space/heap_over_time.h"
 #include "base/result.h"
 #include "report/map/canvas.h"
 #include "report/map/heap_map.h"
 #include "report/map/map_classes.h"
 
 namespace heaptape {
-
-enum class PictureFormat : std::uint8_t { Png, Svg };
 
 // What a HeapMap should be cut into for draw_map().
 inline constexpr std::size_t kPictureColumns = 256, kPictureRows = 150;

@@ -5,8 +5,8 @@
 
 #include "report/map/heap_map.h"
 #include "report/map/map_classes.h"
-#include "report/stack_names.h"
-#include "report/text_style.h"
+#include "report/names/stack_names.h"
+#include "report/text/text_style.h"
 
 namespace heaptape {
 

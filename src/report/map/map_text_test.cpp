@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 
-#include "analysis/story_for_test.h"
-#include "analysis/tape_for_test.h"
+#include "analysis/index/story_for_test.h"
+#include "analysis/index/tape_for_test.h"
 #include "report/map/heap_map.h"
 #include "report/map/map_text.h"
-#include "report/stacks_for_test.h"
+#include "report/names/stacks_for_test.h"
 
 namespace heaptape {
 namespace {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "report/map/canvas.h"
-#include "report/map/map_picture.h"
 
 namespace heaptape {
 

@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "report/map/png_canvas.h"
-#include "report/text_style.h"
+#include "report/text/text_style.h"
 
 namespace heaptape {
 namespace {

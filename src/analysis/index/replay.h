@@ -1,0 +1,112 @@
+// The one pass over a tape: events in, Answers out. Needs memory for the live blocks and for each pair of stack and thread that
+// made any, whatever the number of events. One thread at a time.
+//
+// The composition of the peak comes from the same pass and without a copy at every new peak: each row remembers what was live
+// at the last peak before it changed, and saves that only when it changes for the first time after a new one.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "analysis/index/answers.h"
+#include "analysis/heap/growing_array.h"
+#include "analysis/heap/heap_state.h"
+#include "analysis/index/timeline_builder.h"
+#include "tape/event.h"
+#include "tape/reader.h"
+
+namespace heaptape {
+
+struct ReplayOptions {
+  // Of the whole run; both only shape the timeline and the moments of growth.
+  std::uint64_t end_us = 0; // its end, which may be later than the last event
+  std::uint64_t events = 0;
+  // A block is temporary when the thread that made it releases it within so many of its next events.
+  std::uint64_t temporary_events = 1;
+  // A block is short-lived when it is freed after no more than this.
+  std::uint64_t short_lived_us = 1000;
+};
+
+// With the length of this tape, for a pass over all its events.
+ReplayOptions options_for(const TapeReader& tape);
+
+class Replay {
+public:
+  explicit Replay(const ReplayOptions& options);
+
+  // The next events.
+  void apply(std::span<const Event> events);
+
+  const HeapState& state() const { return state_; }
+  // Of all events so far; call it once, at the end.
+  Answers finish();
+
+private:
+  // What happened to a set of blocks, and what of it was live at the peak.
+  struct Tally {
+    Cost allocated;
+    Cost freed;
+    Cost saved_at_peak; // when epoch is that of the peak; else nothing has changed since
+    std::uint64_t epoch = 0;
+
+    Cost live() const { return allocated - freed; }
+    Cost at_peak(std::uint64_t now) const { return epoch == now ? saved_at_peak : live(); }
+    [[gnu::always_inline]] void before_change(std::uint64_t now) {
+      if (epoch == now) return;
+      epoch = now;
+      saved_at_peak = live();
+    }
+  };
+  struct alignas(64) OwnerRow : Tally {
+    Owner owner;
+    Cost temporary;
+    Cost short_lived;
+    std::uint64_t lifetime_us = 0;
+    std::uint64_t largest = 0;
+  };
+  struct ThreadRow {
+    ThreadFigures figures;
+    std::uint64_t last_event = 0;
+    std::vector<std::uint64_t> recent; // numbers of its last events, when more than one matters
+    std::size_t oldest = 0;            // in recent
+  };
+  struct Watch;
+
+  template <bool LookAhead>
+  void apply(std::span<const Event> events);
+  ThreadRow& row_of(ThreadId thread);
+  void change_thread(const Event& event);
+  void leave_thread();
+  std::uint64_t earliest_recent(const ThreadRow& thread) const;
+  void remember(ThreadRow& thread, std::uint64_t event) const;
+  // What is due before an event of this time.
+  void tick(std::uint64_t time_us);
+  void take_growth();
+  std::vector<StackGrowth> finish_growth();
+  void add_row();
+
+  ReplayOptions options_;
+  HeapState state_;
+  std::uint64_t epoch_ = 1;     // one more with every new peak
+  GrowingArray<OwnerRow> rows_; // by number of the owner
+  std::vector<ThreadRow> threads_;
+  std::vector<std::uint32_t> thread_places_;                      // 1 + place in threads_, by id; 0: none yet
+  std::unordered_map<ThreadId, std::uint32_t> far_thread_places_; // of ids too large for that
+  ThreadRow* thread_ = nullptr;                                   // of the event being applied
+  std::uint64_t thread_since_ = 0;                                // events before those that its row lacks
+  std::array<Tally, kLogBuckets> sizes_{};
+  LifetimeHistogram lifetimes_{};
+  MappingAnswers mappings_;
+  std::unordered_map<StackId, MappingFigures> mappings_by_stack_;
+  TimelineBuilder timeline_;
+  std::array<std::uint64_t, kGrowthMoments> moments_us_{};
+  std::vector<std::byte> growth_bytes_; // for each moment: owners with anything live, and how much
+  std::size_t next_growth_ = 0;
+  std::uint64_t next_tick_us_ = 0;
+};
+
+} // namespace heaptape

@@ -1,0 +1,68 @@
+// heaptape collect: the collector of a program that was started without `heaptape record`.
+#include <unistd.h>
+
+#include "cli/options/command_line.h"
+#include "cli/commands/commands.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/exit_codes.h"
+#include "cli/beside/finish_tape.h"
+#include "cli/options/live_arguments.h"
+#include "collector/recording/collector_process.h"
+#include "collector/launch/launch_environment.h"
+#include "collector/recording/listener.h"
+#include "collector/options/tape_name.h"
+
+namespace heaptape::cli {
+namespace {
+
+constexpr CommandHelp kHelp{
+    .usage = "heaptape collect --listen SOCKET [-o FILE]",
+    .purpose =
+        "Records every program of yours that comes to SOCKET, each on a tape of its own, until SIGTERM or SIGINT; "
+        "then finishes all tapes, and the programs go on. 'heaptape ps' lists them.",
+    .more =
+        R"(The HEAPTAPE_* environment variables are the options of all recordings ('heaptape record --help' lists them); relative names
+of tapes are meant from where the collector runs.
+
+Example:
+  heaptape collect --listen /run/user/1000/heaptape.sock -o '/tmp/%n.%p.tape' &
+  LD_PRELOAD=/path/to/libheaptape.so \
+    HEAPTAPE_COLLECTOR=unix:/run/user/1000/heaptape.sock ./server
+
+Without --listen: 'heaptape collect FD' is started by libheaptape.so in a program that runs without 'heaptape record'; FD is an
+inherited socket. Not meant to be started by hand.
+)"};
+
+} // namespace
+
+int collect(Arguments arguments) {
+  int socket = -1;
+  std::string listen, output;
+  CLI::App app("", "collect");
+  app.add_option("--listen", listen, "the socket to listen at; it is made, and removed at the end")
+      ->type_name("SOCKET");
+  app.add_option("-o,--output", output, "names of the tapes: %p is the pid, %n the program's name, %t the time")
+      ->type_name("FILE")
+      ->needs("--listen");
+  app.add_option("FD,--socket", socket)->excludes("--listen");
+  if (const auto status = parse(app, kHelp, arguments)) return *status;
+  Result<RecordOptions> options = options_from_environment(environ);
+  if (!options) return fail(options.error());
+  CollectorOptions& collector = options.value().collector;
+  collector.finish = tape_finisher(collector);
+  if (const Result<> added = add_watcher(collector); !added) return fail(added.error());
+  collector.where_command = where_command();
+  if (listen.empty() && socket < 0) {
+    say("where to listen? 'heaptape collect --help' says how");
+    return kTrouble;
+  }
+  if (listen.empty()) return collect_for(socket, collector);
+  if (!output.empty()) collector.tape = output;
+  collector.tape_named = false; // many programs share the name: a second one gets a number
+  collector.force = false;
+  if (const Result<> folder = check_tape_folder(collector.tape); !folder) return fail(folder.error());
+  const Result<> done = listen_for_programs(listen, collector, [](const std::string& line) { say(line); });
+  return done ? kOk : fail(done.error());
+}
+
+} // namespace heaptape::cli

@@ -1,0 +1,94 @@
+// heaptape mark, snapshot, stop, flush: what can be done to a recording that is under way.
+#include "base/number_text.h"
+#include "cli/options/by_pid.h"
+#include "cli/options/command_line.h"
+#include "cli/commands/commands.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/exit_codes.h"
+#include "collector/control/control_client.h"
+
+namespace heaptape::cli {
+namespace {
+
+constexpr CommandHelp kMarkHelp{
+    .usage = "heaptape mark -p PID NAME",
+    .purpose =
+        "Names this moment on the tape of a running program; reports accept the name wherever they accept a time.",
+    .more = R"(Example:
+  heaptape mark -p 4711 'before the load test'
+  heaptape report -p 4711 --from 'before the load test'
+)"};
+constexpr CommandHelp kSnapshotHelp{
+    .usage = "heaptape snapshot -p PID [--note TEXT]",
+    .purpose = "Makes a snapshot on the tape of a running program: a named moment for 'heaptape report --snapshots', "
+               "--deltas and --cumulative.",
+    .more = ""};
+constexpr CommandHelp kStopHelp{
+    .usage = "heaptape stop -p PID",
+    .purpose = "Ends the recording of a running program, which goes on; returns when the tape is finished, with names "
+               "and index.",
+    .more = ""};
+constexpr CommandHelp kFlushHelp{
+    .usage = "heaptape flush -p PID",
+    .purpose = "Puts everything that a running program has done up to now onto its tape, and prints the tape's path.",
+    .more = "Commands that are given -p PID do so by themselves.\n"};
+
+// Parses the rest of the options, asks, and says what was done.
+template <class Ask, class Done>
+int control(CLI::App& app, const CommandHelp& help, Arguments arguments, Ask ask, Done done) {
+  std::string pid_text;
+  app.add_option("-p,--pid", pid_text, "the program; 'heaptape ps' lists them")->type_name("PID")->required();
+  if (const auto status = parse(app, help, arguments)) return *status;
+  const Result<pid_t> pid = parse_pid(pid_text);
+  if (!pid) return fail(pid.error());
+  const Result<LiveRecording> recording = ask(pid.value());
+  if (!recording) return fail(recording.error());
+  done(recording.value());
+  return kOk;
+}
+
+std::string moment_of(const LiveRecording& recording) {
+  return "after " + duration_text(recording.elapsed_us) + ", event " + with_separators(recording.events) + ", " +
+         bytes_text(recording.live_bytes) + " live: " + printable(recording.tape);
+}
+
+} // namespace
+
+int mark(Arguments arguments) {
+  std::string name;
+  CLI::App app("", "mark");
+  app.add_option("NAME", name)->required();
+  return control(
+      app, kMarkHelp, arguments,
+      [&](pid_t pid) -> Result<LiveRecording> {
+        if (name.empty()) return Error{ErrorCode::Usage, "a mark needs a name, by which reports will know it"};
+        return mark_now(pid, name, MarkKind::Mark);
+      },
+      [&](const LiveRecording& done) { say("marked '" + printable(name) + "' " + moment_of(done)); });
+}
+
+int snapshot(Arguments arguments) {
+  std::string note = "snapshot";
+  CLI::App app("", "snapshot");
+  app.add_option("--note", note, "the snapshot's name (default: snapshot)")->type_name("TEXT");
+  return control(
+      app, kSnapshotHelp, arguments, [&](pid_t pid) { return mark_now(pid, note, MarkKind::Snapshot); },
+      [&](const LiveRecording& done) { say("snapshot '" + printable(note) + "' " + moment_of(done)); });
+}
+
+int stop(Arguments arguments) {
+  CLI::App app("", "stop");
+  return control(app, kStopHelp, arguments, stop_recording, [](const LiveRecording& done) {
+    say("the recording of process " + std::to_string(done.pid) + " ended " + moment_of(done));
+  });
+}
+
+int flush(Arguments arguments) {
+  CLI::App app("", "flush");
+  Output output;
+  const int status = control(app, kFlushHelp, arguments, flush_tape,
+                             [&](const LiveRecording& done) { output.print("{}\n", done.tape); });
+  return output.finish() ? status : kTrouble;
+}
+
+} // namespace heaptape::cli

@@ -1,0 +1,229 @@
+// heaptape cpu: where the CPU time went.
+#include "cli/commands/cpu.h"
+
+#include <array>
+#include <span>
+#include <string_view>
+
+#include "base/number_text.h"
+#include "base/output_file.h"
+#include "cli/options/command_line.h"
+#include "cli/commands/commands.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/exit_codes.h"
+#include "cli/beside/render_graph.h"
+#include "cli/options/report_options.h"
+#include "report/figures/cpu_report.h"
+#include "report/export/call_graph.h"
+#include "report/export/export_input.h"
+#include "report/view/find_threads.h"
+
+namespace heaptape::cli {
+namespace {
+
+constexpr CommandHelp kHelp{
+    .usage = "heaptape cpu [options] [TAPE]",
+    .purpose =
+        "Says where the CPU time went, of a recording with --cpu or of a program that calls heaptape_profile_start: "
+        "threads, a table of functions, and a tree of calls.",
+    .more = R"(self is the time in which a function was running itself, total includes what it called.
+--svg, --pdf and --dot draw the calls as a graph instead. Without a file's name it is cpu.svg, or cpu-001.svg,
+cpu-002.svg, ... for the segments of a program that made several.
+
+Examples:
+  heaptape record --cpu ./server; heaptape cpu
+  heaptape cpu --segment 2 --bottom-up app.tape
+  heaptape cpu --from 10s --to 'mark of mine' --thread 3 app.tape
+  heaptape cpu --pdf cpu.pdf app.tape
+  heaptape export --cpu --format pprof -o cpu.pb.gz app.tape
+)"};
+
+constexpr std::array<std::string_view, 3> kPictures{"svg", "pdf", "dot"};
+
+struct Wishes {
+  std::string tape, from, to, thread, by = "function";
+  std::uint32_t segment = 0;
+  double threshold = 1.0;
+  unsigned depth = 0;
+  std::size_t rows = 15;
+  bool bottom_up = false, top_down = false, expand = false, json = false, force = false, no_recorder = false;
+  std::string format; // of a picture; empty: none
+  std::string file;   // empty: the usual name
+};
+
+Result<CpuOptions> cpu_options(const Wishes& wishes) {
+  CpuOptions options{
+      .tree = {.direction = TreeDirection::TopDown, .threshold_percent = wishes.threshold, .depth = wishes.depth},
+      .expand = wishes.expand,
+      .without_recorder = wishes.no_recorder,
+      .rows = wishes.rows};
+  if (wishes.top_down && wishes.bottom_up)
+    return Error{ErrorCode::Usage, "--top-down and --bottom-up exclude each other"};
+  if (wishes.bottom_up) options.tree.direction = TreeDirection::BottomUp;
+  if (!(wishes.threshold >= 0 && wishes.threshold <= 100))
+    return Error{ErrorCode::Usage, "--threshold is a percentage from 0 to 100"};
+  options.selection.segment = wishes.segment;
+  constexpr std::array kWords{std::pair{"function", GroupBy::Function}, std::pair{"line", GroupBy::Line},
+                              std::pair{"file", GroupBy::File}, std::pair{"module", GroupBy::Module},
+                              std::pair{"thread", GroupBy::Thread}};
+  for (const auto& [word, by] : kWords) {
+    if (wishes.by != word) continue;
+    options.tree.by = by;
+    return options;
+  }
+  return Error{ErrorCode::Usage, "--by is function, line, file, module or thread, not '" + wishes.by + "'"};
+}
+
+Result<> select(const TapeView& view, const Wishes& wishes, CpuSelection& selection) {
+  const auto time = [&](const std::string& text, std::uint64_t& us) -> Result<> {
+    if (text.empty()) return Unit{};
+    const Result<Moment> moment = view.moment(text);
+    if (!moment) return moment.error();
+    us = moment.value().time_us;
+    return Unit{};
+  };
+  if (const auto taken = time(wishes.from, selection.from_us); !taken) return taken.error();
+  if (const auto taken = time(wishes.to, selection.to_us); !taken) return taken.error();
+  if (selection.from_us > selection.to_us) return Error{ErrorCode::Usage, "--from lies behind --to"};
+  if (wishes.thread.empty()) return Unit{};
+  auto threads = find_threads(view.tape().threads(), wishes.thread);
+  if (!threads) return threads.error();
+  selection.threads = std::move(threads).value();
+  return Unit{};
+}
+
+// ------------------------------------------------------------------------------------------------------------ pictures
+
+std::string picture_name(const std::string& format, std::uint32_t segment) {
+  return segment == 0 ? "cpu." + format : fmt::format("cpu-{:03}.{}", segment, format);
+}
+
+Result<std::string> draw(const TapeView& view, const CpuReport& report, const CpuOptions& options,
+                         const std::string& format) {
+  const std::uint32_t segment = options.selection.segment;
+  std::string title = command_of(view.tape()) + ": CPU time " + cpu_time_text(report.all.us);
+  if (segment != 0) title += ", segment " + std::to_string(segment);
+  std::string graph;
+  Sink sink([&](std::string_view bytes) -> Result<> {
+    graph += bytes;
+    return Unit{};
+  });
+  export_call_graph(view.names(), cpu_costs(report.times), {.title = title}, sink);
+  if (const Result<> written = sink.finish(); !written) return written.error();
+  return format == "dot" ? Result<std::string>(graph) : render_graph(graph, format);
+}
+
+int write_picture(const TapeView& view, const Wishes& wishes, const CpuReport& report, const CpuOptions& options) {
+  const std::string name = wishes.file.empty() ? picture_name(wishes.format, options.selection.segment) : wishes.file;
+  if (same_file(name, view.path())) return fail({ErrorCode::Usage, "'" + name + "' is the tape itself"});
+  const Result<std::string> picture = draw(view, report, options, wishes.format);
+  if (!picture) return fail(picture.error());
+  Result<OutputFile> output = OutputFile::create({name, wishes.force});
+  if (!output) return fail(output.error());
+  Result<> written = output.value().write(picture.value());
+  if (written.ok()) written = output.value().keep();
+  if (!written.ok()) return output.value().reader_gone() ? kTrouble : fail(written.error());
+  if (name != "-") say(name + " written");
+  return kOk;
+}
+
+// One, or one per segment.
+int write_pictures(const TapeView& view, const Wishes& wishes, CpuOptions options, FrameFilter& filter) {
+  const std::vector<CpuSegment>& segments = view.tape().cpu().segments;
+  if (!wishes.file.empty() || wishes.segment != 0 || segments.size() < 2)
+    return write_picture(view, wishes, make_cpu_report(view, options, filter), options);
+  for (const CpuSegment& segment : segments) {
+    options.selection.segment = segment.number;
+    const CpuReport report = make_cpu_report(view, options, filter);
+    if (report.times.empty()) {
+      say("segment " + std::to_string(segment.number) + " has no samples, so no picture");
+      continue;
+    }
+    if (const int status = write_picture(view, wishes, report, options); status != kOk) return status;
+  }
+  return kOk;
+}
+
+// The name of a file may be left out, and then the next word may be the tape.
+void take_picture(const CLI::App& app, std::span<const std::string> files, Wishes& wishes) {
+  for (std::size_t i = 0; i < kPictures.size(); ++i) {
+    if (app.get_option("--" + std::string(kPictures[i]))->count() == 0) continue;
+    wishes.format = kPictures[i];
+    if (files[i].ends_with(".tape") && wishes.tape.empty())
+      wishes.tape = files[i];
+    else
+      wishes.file = files[i];
+  }
+}
+
+} // namespace
+
+std::string no_cpu_sentence(const TapeReader& tape, std::uint32_t segment) {
+  const CpuProfile& profile = tape.cpu();
+  if (profile.empty()) return "there is no CPU profile on this tape; record with --cpu";
+  if (segment != 0 && profile.find(segment) == nullptr) {
+    return "there is no segment " + std::to_string(segment) + "; this tape has " +
+           count_of(profile.segments.size(), "segment");
+  }
+  return profile.samples.empty() ? "the program used too little CPU time for a single sample; try a larger --cpu=HZ"
+                                 : "no sample is in what was selected";
+}
+
+int cpu(Arguments arguments) {
+  Wishes wishes;
+  ReportOptions common;
+  CLI::App app("", "cpu");
+  app.add_option("--segment", wishes.segment, "samples of one segment only")->type_name("N");
+  app.add_option("--from", wishes.from, "samples from this moment on")->type_name("MOMENT");
+  app.add_option("--to", wishes.to, "samples up to this moment")->type_name("MOMENT");
+  app.add_option("--thread", wishes.thread, "samples of one thread: its number on the tape, or the kernel's id")
+      ->type_name("N");
+  app.add_option("-n,--rows", wishes.rows, "rows of the table (default: 15; 0: no table)")->type_name("N");
+  app.add_option("--by", wishes.by, "function (default), line, file, module or thread")->type_name("WHAT");
+  app.add_flag("--top-down", wishes.top_down, "the tree with main first (default)");
+  app.add_flag("--bottom-up", wishes.bottom_up, "the tree with the innermost functions first, callers below");
+  app.add_option("--threshold", wishes.threshold, "leave out places below this share of the whole (default: 1)")
+      ->type_name("PERCENT");
+  app.add_option("--depth", wishes.depth, "show so many levels of the tree only")->type_name("N");
+  app.add_flag("--expand", wishes.expand, "every frame on a line with its time, also where nothing branches off");
+  app.add_flag("--no-recorder", wishes.no_recorder,
+               "leave out samples in the recorder itself: nearer to a run that nobody records");
+  std::array<std::string, kPictures.size()> files;
+  for (std::size_t i = 0; i < kPictures.size(); ++i) {
+    const char* const text = kPictures[i] == "dot" ? "the graph of calls in Graphviz's language"
+                                                   : "the graph of calls as a picture, drawn by Graphviz";
+    app.add_option("--" + std::string(kPictures[i]), files[i], text)->type_name("[FILE]")->expected(0, 1);
+  }
+  app.add_flag("--force", wishes.force, "overwrite files");
+  app.add_flag("--json", wishes.json, "one JSON object with everything");
+  common.add_filters(app);
+  common.add_names_and_color(app);
+  app.add_option("TAPE", wishes.tape);
+  if (const auto status = parse(app, kHelp, arguments)) return *status;
+  take_picture(app, files, wishes);
+
+  Result<CpuOptions> options = cpu_options(wishes);
+  if (!options) return fail(options.error());
+  const Result<TextStyle> style = common.style();
+  if (!style) return fail(style.error());
+  Result<FrameFilter> filter = common.filter(app);
+  if (!filter) return fail(filter.error());
+  const Result<TapeView> view = common.open(wishes.tape);
+  if (!view) return fail(view.error());
+  if (const auto selected = select(view.value(), wishes, options.value().selection); !selected)
+    return fail(selected.error());
+  const CpuReport report = make_cpu_report(view.value(), options.value(), filter.value());
+  if (report.times.empty()) return fail({ErrorCode::NotFound, no_cpu_sentence(view.value().tape(), wishes.segment)});
+  if (!wishes.format.empty()) return write_pictures(view.value(), wishes, options.value(), filter.value());
+  Output output;
+  if (wishes.json) {
+    JsonWriter writer;
+    write_cpu_json(writer, view.value(), report, options.value());
+    output.print("{}\n", writer.text());
+  } else {
+    output.print("{}", cpu_text(view.value(), report, options.value(), style.value()));
+  }
+  return output.finish() ? kOk : kTrouble;
+}
+
+} // namespace heaptape::cli

@@ -1,0 +1,281 @@
+// heaptape export: what is on a tape, for other tools.
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "base/output_file.h"
+#include "cli/options/command_line.h"
+#include "cli/commands/commands.h"
+#include "cli/terminal/console.h"
+#include "cli/commands/cpu.h"
+#include "cli/terminal/exit_codes.h"
+#include "cli/options/report_options.h"
+#include "report/export/callgrind.h"
+#include "report/export/csv.h"
+#include "report/export/dhat.h"
+#include "report/export/folded.h"
+#include "report/export/gprof2dot.h"
+#include "report/export/heaptrack.h"
+#include "report/export/html.h"
+#include "report/export/massif.h"
+#include "report/export/pprof.h"
+#include "report/export/speedscope.h"
+#include "report/text/mark_text.h"
+#include "report/view/tape_view.h"
+
+namespace heaptape::cli {
+namespace {
+
+constexpr CommandHelp kHelp{
+    .usage = "heaptape export --format FORMAT [options] [TAPE]",
+    .purpose = "Writes what is on a tape in a format that another tool reads, to standard output or to a file.",
+    .more = R"(Formats:
+  pprof       gzipped protobuf: go tool pprof, profiling servers
+  folded      one line per stack: flamegraph.pl, inferno
+  gprof2dot   JSON for gprof2dot -f json, one file per label
+  massif      ms_print, massif-visualizer
+  callgrind   callgrind_annotate, KCachegrind
+  dhat        valgrind's dh_view.html
+  speedscope  https://www.speedscope.app or the npm package
+  heaptrack   every event: heaptrack_print, heaptrack_gui; packed for .gz, .zst
+  csv         a row per stack, or per event with --events
+  html        one page with everything, for any browser, offline
+
+Examples:
+  heaptape export --format html -o app.html app.tape
+  heaptape export --format pprof -o app.pb.gz && go tool pprof -http=: app.pb.gz
+  heaptape export --format folded --value temporary | flamegraph.pl > app.svg
+  heaptape export --format pprof --cpu -o cpu.gz && go tool pprof -http=: cpu.gz
+  heaptape export --format gprof2dot --label leaked |
+    gprof2dot -f json | dot -Tsvg -o leaked.svg
+)"};
+
+struct ExportOptions {
+  std::string tape, format, output, value = "peak", label;
+  bool force = false, blocks = false, events = false, cpu = false;
+  std::uint32_t segment = 0;
+  double threshold = 1.0;
+};
+
+struct Format {
+  std::string_view name;
+  bool binary = false;
+  void (*write)(const ExportInput&, const ExportOptions&, Sink&);
+};
+
+Quantity quantity_of(const std::string& value) {
+  if (value == "live") return Quantity::Live;
+  if (value == "allocated") return Quantity::Allocated;
+  return value == "temporary" ? Quantity::Temporary : Quantity::Peak;
+}
+
+void write_folded(const ExportInput& input, const ExportOptions& options, Sink& sink) {
+  export_folded(input, {.quantity = quantity_of(options.value), .blocks = options.blocks}, sink);
+}
+void write_csv(const ExportInput& input, const ExportOptions& options, Sink& sink) {
+  if (options.events)
+    export_events_csv(input, sink);
+  else
+    export_csv(input, sink);
+}
+template <auto Export>
+void write_plainly(const ExportInput& input, const ExportOptions&, Sink& sink) {
+  Export(input, sink);
+}
+
+constexpr std::array kFormats{
+    Format{"pprof", true, write_plainly<export_pprof>},
+    Format{"folded", false, write_folded},
+    Format{"gprof2dot", false, nullptr},
+    Format{"massif", false,
+           [](const ExportInput& input, const ExportOptions& options, Sink& sink) {
+             export_massif(input, {.threshold_percent = options.threshold}, sink);
+           }},
+    Format{"callgrind", false, write_plainly<export_callgrind>},
+    Format{"dhat", false, write_plainly<export_dhat>},
+    Format{"speedscope", false, write_plainly<export_speedscope>},
+    Format{"heaptrack", false, write_plainly<export_heaptrack>},
+    Format{"csv", false, write_csv},
+    Format{"html", false, write_plainly<export_html>},
+};
+
+Packing packing_of(const ExportOptions& options) {
+  if (options.format == "pprof") return Packing::Gzip;
+  if (options.format != "heaptrack") return Packing::Plain;
+  if (options.output.ends_with(".gz")) return Packing::Gzip;
+  return options.output.ends_with(".zst") ? Packing::Zstd : Packing::Plain;
+}
+
+// Writes one file; the result is the exit status.
+int write_file(const MakeFile& file, Packing packing, bool binary, const std::function<void(Sink&)>& write) {
+  Result<OutputFile> output = OutputFile::create(file);
+  if (!output) return fail(output.error());
+  if (binary && output.value().is_terminal()) {
+    say("this format is not for a terminal; name a file with -o, or pipe it");
+    return kTrouble;
+  }
+  Sink sink([&](std::string_view bytes) { return output.value().write(bytes); }, packing);
+  write(sink);
+  Result<> written = sink.finish();
+  if (written.ok()) written = output.value().keep();
+  if (written.ok()) return kOk;
+  return output.value().reader_gone() ? kTrouble : fail(written.error());
+}
+
+// ------------------------------------------------------------------------------------------------- gprof2dot's labels
+
+constexpr std::string_view kSnapshot = "snapshot-";
+
+// What a label stands for: "leaked", "maximum", "allocated", "temporary", "snapshot-N" (what was live at the N-th mark, from 0), or
+// what was live at a moment.
+Result<std::vector<CostOfStack>> costs_of_label(const TapeView& view, const ExportInput& input,
+                                                const std::string& label) {
+  const std::pair<std::string_view, Quantity> known[] = {{"leaked", Quantity::Live},
+                                                         {"maximum", Quantity::Peak},
+                                                         {"allocated", Quantity::Allocated},
+                                                         {"temporary", Quantity::Temporary}};
+  for (const auto& [name, quantity] : known) {
+    if (label == name) return costs_of(input.answers(), quantity);
+  }
+  for (std::size_t i = 0; i < input.marks.size(); ++i) {
+    if (label == kSnapshot.data() + std::to_string(i)) return costs_at(input, input.marks[i].event);
+  }
+  const Result<Moment> moment = view.moment(label);
+  if (!moment) {
+    return Error{ErrorCode::Usage,
+                 "there is no label '" + label +
+                     "' here; known are leaked, maximum, allocated, temporary, snapshot-N for the N-th "
+                     "mark, and moments (12.5s, 1000, a mark's name)"};
+  }
+  return costs_at(input, moment.value().event);
+}
+
+// "app.json" becomes "app.leaked.json".
+std::string with_label(const std::string& path, const std::string& label) {
+  const std::size_t dot = path.rfind('.');
+  const std::size_t slash = path.rfind('/');
+  const bool has_suffix = dot != path.npos && dot > 0 && (slash == path.npos || dot > slash + 1);
+  return has_suffix ? path.substr(0, dot) + "." + label + path.substr(dot) : path + "." + label;
+}
+
+int write_label(const TapeView& view, const ExportInput& input, const std::string& label, const MakeFile& file) {
+  const Result<std::vector<CostOfStack>> costs = costs_of_label(view, input, label);
+  if (!costs) return fail(costs.error());
+  return write_file(file, Packing::Plain, false, [&](Sink& sink) { export_gprof2dot(input, costs.value(), sink); });
+}
+
+int write_gprof2dot(const TapeView& view, const ExportInput& input, const ExportOptions& options) {
+  if (!options.label.empty()) return write_label(view, input, options.label, {options.output, options.force});
+  if (options.output.empty() || options.output == "-") {
+    say("gprof2dot reads one label at a time: choose it with --label, or name a file with -o to get one for each");
+    return kTrouble;
+  }
+  std::vector<std::string> labels{"leaked", "maximum"};
+  for (std::size_t i = 0; i < input.marks.size(); ++i) labels.push_back(kSnapshot.data() + std::to_string(i));
+  for (const std::string& label : labels) {
+    const MakeFile file{with_label(options.output, label), options.force};
+    if (const int status = write_label(view, input, label, file); status != kOk) return status;
+    say(file.path + " written");
+  }
+  return kOk;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+// An option that the format does not have is a mistake, not to be passed over.
+std::optional<std::string> misplaced_option(const CLI::App& app, const std::string& format) {
+  const std::pair<const char*, const char*> owners[] = {{"--value", "folded"},
+                                                        {"--blocks", "folded"},
+                                                        {"--label", "gprof2dot"},
+                                                        {"--events", "csv"},
+                                                        {"--threshold", "massif"}};
+  for (const auto& [option, owner] : owners) {
+    if (app.get_option(option)->count() != 0 && format != owner)
+      return fmt::format("{} is an option of the format {}", option, owner);
+  }
+  return std::nullopt;
+}
+
+// The formats in which CPU time has a place.
+std::optional<std::string> cpu_mistake(const CLI::App& app, const ExportOptions& options) {
+  constexpr std::array kCpuFormats{"pprof", "folded", "callgrind", "speedscope"};
+  if (!options.cpu) {
+    if (app.get_option("--segment")->count() != 0) return "--segment is of CPU time; say --cpu as well";
+    return std::nullopt;
+  }
+  if (app.get_option("--value")->count() != 0) return "--value is of the heap; with --cpu it is CPU time";
+  if (std::find(kCpuFormats.begin(), kCpuFormats.end(), options.format) != kCpuFormats.end()) return std::nullopt;
+  return fmt::format("the format {} is about the heap; with --cpu it is pprof, folded, callgrind or speedscope",
+                     options.format);
+}
+
+int export_from(const TapeView& view, const Format& format, const ExportOptions& options) {
+  if (!options.output.empty() && same_file(options.output, view.path()))
+    return fail({ErrorCode::Usage, "'" + options.output + "' is the tape itself; give -o another name"});
+  const std::vector<Mark> moments = moments_of(view.marks());
+  ExportInput input{view.tape(), view.index(), view.names(), moments};
+  std::vector<StackTime> times;
+  if (options.cpu) {
+    times = cpu_times(view.tape().cpu(), {.segment = options.segment});
+    if (times.empty()) return fail({ErrorCode::NotFound, no_cpu_sentence(view.tape(), options.segment)});
+    input.cpu = &times;
+  }
+  if (format.write == nullptr) return write_gprof2dot(view, input, options);
+  return write_file({options.output, options.force}, packing_of(options), format.binary,
+                    [&](Sink& sink) { format.write(input, options, sink); });
+}
+
+} // namespace
+
+int export_tape(Arguments arguments) {
+  ExportOptions options;
+  ReportOptions reading;
+  CLI::App app("", "export");
+  app.add_option("-f,--format", options.format, "one of those below")->type_name("FORMAT");
+  app.add_option("-o,--output", options.output, "write to this file, not to standard output")->type_name("FILE");
+  app.add_flag("--force", options.force, "overwrite a file of that name");
+  reading.add_names(app);
+  app.add_option("--value", options.value, "folded: peak (default), live, allocated or temporary")->type_name("WHAT");
+  app.add_flag("--blocks", options.blocks, "folded: count blocks, not bytes");
+  app.add_option(
+         "--label", options.label,
+         "gprof2dot: leaked, maximum, allocated, temporary, snapshot-N, or a moment (12.5s, 1000, a mark's name)")
+      ->type_name("LABEL");
+  app.add_flag("--events", options.events, "csv: every event, not figures per stack");
+  app.add_option("--threshold", options.threshold, "massif: join places below this share (default 1)")
+      ->type_name("PERCENT");
+  app.add_flag("--cpu", options.cpu, "pprof, folded, callgrind, speedscope: CPU time, not the heap");
+  app.add_option("--segment", options.segment, "of CPU time: one segment only")->type_name("N");
+  app.add_option("TAPE", options.tape);
+  if (const auto status = parse(app, kHelp, arguments)) return *status;
+
+  const auto one_of = [](const std::string& text, std::initializer_list<std::string_view> allowed) {
+    return std::find(allowed.begin(), allowed.end(), text) != allowed.end();
+  };
+  const auto* format =
+      std::find_if(kFormats.begin(), kFormats.end(), [&](const Format& known) { return known.name == options.format; });
+  std::optional<std::string> mistake;
+  if (options.format.empty())
+    mistake = "which format? name it with --format; 'heaptape export --help' lists them";
+  else if (format == kFormats.end())
+    mistake = fmt::format("there is no format '{}'; 'heaptape export --help' lists them", options.format);
+  else if (!one_of(options.value, {"peak", "live", "allocated", "temporary"}))
+    mistake = fmt::format("--value is peak, live, allocated or temporary, not '{}'", options.value);
+  else if (!(options.threshold >= 0 && options.threshold <= 100))
+    mistake = "--threshold is a percentage, from 0 to 100";
+  else
+    mistake = misplaced_option(app, options.format);
+  if (!mistake) mistake = cpu_mistake(app, options);
+  if (mistake) {
+    say(*mistake);
+    return kTrouble;
+  }
+
+  const Result<TapeView> view = reading.open(options.tape);
+  if (!view) return fail(view.error());
+  return export_from(view.value(), *format, options);
+}
+
+} // namespace heaptape::cli

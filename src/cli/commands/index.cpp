@@ -1,0 +1,48 @@
+// heaptape index: makes the index of a tape, which reports open instead of the events.
+#include "analysis/index/index.h"
+
+#include "cli/options/choose_tape.h"
+#include "cli/options/command_line.h"
+#include "cli/commands/commands.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/exit_codes.h"
+#include "cli/terminal/progress.h"
+
+namespace heaptape::cli {
+namespace {
+
+constexpr CommandHelp kHelp{.usage = "heaptape index [--force] [TAPE]",
+                            .purpose = "Goes over all events once and appends an index to the tape: totals, figures "
+                                       "per call stack, the peak, a timeline, "
+                                       "and places to start from when a moment is wanted. 'heaptape record' does this "
+                                       "at its end, and the first report on "
+                                       "a tape without an index does it too.",
+                            .more = R"(Examples:
+  heaptape index big.tape
+)"};
+
+} // namespace
+
+int index(Arguments arguments) {
+  std::string name;
+  bool force = false;
+  CLI::App app("", "index");
+  app.add_option("TAPE", name);
+  app.add_flag("--force", force, "make a new one even if the tape has a good one");
+  if (const auto status = parse(app, kHelp, arguments)) return *status;
+  {
+    const Result<TapeReader> tape = open_chosen_tape(name);
+    if (!tape) return fail(tape.error());
+    if (!force && load_index(tape.value()).state == IndexState::Good) {
+      say(name + " has an index already; --force makes a new one");
+      return kOk;
+    }
+  }
+  ProgressLine progress("indexing");
+  MakeIndex how;
+  how.progress = [&](std::uint64_t done, std::uint64_t all) { progress.show(done, all); };
+  const Result<> made = append_index(name, how);
+  return made ? kOk : fail(made.error());
+}
+
+} // namespace heaptape::cli

@@ -1,0 +1,263 @@
+// heaptape record: runs a program and records it.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <optional>
+
+#include "base/path_text.h"
+#include "cli/options/command_line.h"
+#include "cli/commands/commands.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/exit_codes.h"
+#include "cli/beside/finish_tape.h"
+#include "report/pages/frame_names.h"
+#include "cli/options/live_arguments.h"
+#include "cli/options/record_arguments.h"
+#include "cli/beside/recorder_library.h"
+#include "cli/live/top_beside.h"
+#include "cli/beside/under_tool.h"
+#include "collector/options/function_options.h"
+#include "collector/launch/launcher.h"
+#include "collector/launch/program_check.h"
+#include "collector/options/tape_name.h"
+
+namespace heaptape::cli {
+namespace {
+
+constexpr CommandHelp kHelp{
+    .usage = "heaptape record [options] [--] PROGRAM [ARGS...]",
+    .purpose = "Runs PROGRAM and records every allocation and release, with thread, time and call stack, onto a tape. "
+               "Everything after PROGRAM belongs to the program.",
+    .more = R"(Examples:
+  heaptape record ./server --port 8080
+  heaptape record -o 'runs/%n-%t.tape' --max-tape 4G -- python3 job.py
+  heaptape record --follow make
+  heaptape record --cpu ./server; heaptape cpu
+  heaptape record --alloc-fn g_malloc --alloc-fn g_malloc_n:1:2=g_malloc \
+                  --free-fn g_free ./app
+  heaptape record --no-tape --log=/var/log/server.log --log-max 50M -- ./server
+
+Ends with the program's own status, 128+N when signal N killed it, 127 when it was not
+found, 126 when it could not be executed, and 2 when the recording could not begin; then
+the program was not run.
+
+The options can come from the environment, too: HEAPTAPE_OUTPUT, HEAPTAPE_FORCE=1,
+HEAPTAPE_QUIET=1, HEAPTAPE_FOLLOW=1, HEAPTAPE_FREE_STACKS=0, HEAPTAPE_MAX_DEPTH,
+HEAPTAPE_MAX_TAPE, HEAPTAPE_ON_FULL, HEAPTAPE_CPU, HEAPTAPE_HEAP=0, HEAPTAPE_ALLOC_FN,
+HEAPTAPE_FREE_FN, HEAPTAPE_TAPE=0, HEAPTAPE_LOG, HEAPTAPE_MAX_LIVE and so on.
+HEAPTAPE_RUNTIME_DIR is the folder for the sockets by which others ask about the recording
+('heaptape ps'). So a program can be recorded that is started without heaptape:
+LD_PRELOAD=/path/to/libheaptape.so PROGRAM.
+)"};
+
+struct RecordRequest {
+  RecordOptions options;
+  std::vector<std::string> command;
+  bool debugger = false;
+  std::vector<std::string> gdb_options{};
+  bool perf = false;
+  bool top = false;
+};
+
+int end_with(const LaunchOutcome& outcome) {
+  if (!outcome.sentence.empty()) say(outcome.sentence);
+  return outcome.exit_status;
+}
+
+int become(const Program& program) { return end_with(run_unrecorded(program, environ)); }
+
+// gdb and perf start the program themselves, as often as they like; so the recorder starts a collector each time.
+int run_under_tool(const RecordRequest& request, const Program& program, const std::vector<std::string>& variables) {
+  std::vector<std::string> command = program.arguments;
+  command.front() = program.path;
+  const std::string name(base_name(request.command.front()));
+  const std::vector<std::string> words = request.debugger
+                                             ? gdb_command(variables, command, request.gdb_options)
+                                             : perf_command(variables, command, "heaptape." + name + ".perf.data");
+  const Result<std::string> tool = find_program(words.front(), std::getenv("PATH"));
+  if (!tool) {
+    say(words.front() + " is not installed; --" + (request.debugger ? "debugger" : "perf") +
+        " needs it (Debian package " + (request.debugger ? "gdb" : "linux-perf") + ")");
+    return kTrouble;
+  }
+  return become({tool.value(), words});
+}
+
+std::string working_directory() {
+  const std::unique_ptr<char, decltype(&std::free)> directory(::getcwd(nullptr, 0), std::free);
+  return directory ? std::string(directory.get()) : std::string(".");
+}
+
+int run(RecordRequest& request) {
+  const Result<Program> program = resolve_program(request.command, std::getenv("PATH"));
+  if (!program) {
+    return end_with(
+        {program.error().code == ErrorCode::NotFound ? kNotFound : kCannotExecute, program.error().sentence});
+  }
+  const bool under_tool = request.debugger || request.perf;
+  const char* const preload = std::getenv("LD_PRELOAD");
+
+  ProgramCheck check = check_program(request.command.front(), program.value().path);
+  if (check.obstacle == Obstacle::None && preload != nullptr) check = judge_preload(preload);
+  if (check.obstacle != Obstacle::None) {
+    say(check.sentence);
+    return under_tool ? run_under_tool(request, program.value(), {}) : become(program.value());
+  }
+
+  const Result<std::string> binary = own_path();
+  if (!binary) return fail(binary.error());
+  const Result<std::string> library = find_recorder_library(binary.value(), std::getenv("HEAPTAPE_LIBRARY"));
+  if (!library) return fail(library.error());
+
+  if (under_tool) {
+    if (const Result<> folder = check_tape_folder(request.options.collector.tape); !folder) return fail(folder.error());
+    const RecorderLink link{library.value(), binary.value(), working_directory(), std::nullopt};
+    request.gdb_options = gdb_knows_heaptape(binary.value(), library.value());
+    return run_under_tool(request, program.value(), recorder_variables(request.options, link, preload));
+  }
+  std::optional<TopBeside> view;
+  if (request.top) {
+    Result<TopBeside> begun = TopBeside::begin();
+    if (!begun) return fail(begun.error());
+    view.emplace(std::move(begun).value());
+  }
+  RecordOptions options = request.options;
+  options.collector.program = check.executable;
+  const Result<LaunchOutcome> outcome = launch({.program = program.value(),
+                                                .name = request.command.front(),
+                                                .options = std::move(options),
+                                                .library = library.value(),
+                                                .heaptape = binary.value(),
+                                                .started = [&](const std::string& tape) {
+                                                  if (view) view->show(tape);
+                                                }});
+  return outcome ? end_with(outcome.value()) : fail(outcome.error());
+}
+
+// Options that are read as text and then parsed by the same functions as their variables.
+struct OptionTexts {
+  std::string output, max_depth, max_tape, on_full, cpu;
+};
+
+Result<> take_texts(const OptionTexts& texts, CollectorOptions& options) {
+  if (!texts.output.empty()) {
+    options.tape = texts.output;
+    options.tape_named = true;
+  }
+  const auto take = [](const char* name, const std::string& text, auto parse, auto& field) -> Result<> {
+    if (text.empty()) return Unit{};
+    const auto value = parse(text);
+    if (!value) return Error{ErrorCode::Usage, std::string(name) + ": " + value.error().sentence};
+    field = value.value();
+    return Unit{};
+  };
+  if (auto taken = take("--max-depth", texts.max_depth, parse_depth, options.max_depth); !taken) return taken;
+  if (auto taken = take("--max-tape", texts.max_tape, parse_size, options.max_tape_bytes); !taken) return taken;
+  if (auto taken = take("--cpu", texts.cpu, parse_cpu_hz, options.cpu_hz); !taken) return taken;
+  return take("--on-full", texts.on_full, parse_on_full, options.on_full);
+}
+
+// Those of the command line come on top of the environment's.
+Result<> take_functions(const std::vector<std::string>& allocating, const std::vector<std::string>& freeing,
+                        CollectorOptions& options) {
+  for (const std::string& text : allocating) {
+    const auto parsed = parse_alloc_functions(text);
+    if (!parsed) return Error{ErrorCode::Usage, "--alloc-fn: " + parsed.error().sentence};
+    options.alloc_functions.insert(options.alloc_functions.end(), parsed.value().begin(), parsed.value().end());
+  }
+  for (const std::string& text : freeing) {
+    const auto parsed = parse_free_functions(text);
+    if (!parsed) return Error{ErrorCode::Usage, "--free-fn: " + parsed.error().sentence};
+    options.free_functions.insert(options.free_functions.end(), parsed.value().begin(), parsed.value().end());
+  }
+  return check_function_count(options);
+}
+
+} // namespace
+
+int record(Arguments arguments) {
+  RecordRequest request;
+  if (Result<RecordOptions> from_environment = options_from_environment(environ); from_environment) {
+    request.options = std::move(from_environment).value();
+  } else {
+    return fail(from_environment.error());
+  }
+  CollectorOptions& collector = request.options.collector;
+  OptionTexts texts;
+  LiveArguments live;
+  std::vector<std::string> alloc_functions, free_functions;
+  bool no_free_stacks = false, no_symbols = false, no_index = false, no_heap = false;
+
+  CLI::App app("", "record");
+  app.add_option("-o,--output", texts.output,
+                 "name of the tape: %p is the program's pid, %n its name, %t the time (default: heaptape.%n.%p.tape)")
+      ->type_name("FILE");
+  app.add_flag("--force", collector.force, "overwrite the tape if it exists");
+  app.add_flag("-q,--quiet", collector.quiet, "print no summary at the end");
+  app.add_flag("--follow", request.options.follow, "record the program's children too, each on a tape of its own");
+  app.add_flag("--no-free-stacks", no_free_stacks, "record no call stacks for releases: quicker, smaller");
+  app.add_option("--max-depth", texts.max_depth, "frames to record of a call stack, at most 4096 (default: 1024)")
+      ->type_name("N");
+  app.add_option("--max-tape", texts.max_tape,
+                 "stop recording when the tape has this size (500M, 2G); the program goes on")
+      ->type_name("SIZE");
+  app.add_option("--on-full", texts.on_full,
+                 "when the program outruns the recording: 'wait' (the default, nothing is lost) or 'drop' (and count)")
+      ->type_name("WHAT");
+  app.add_flag(
+      "--cpu{100}", texts.cpu,
+      "sample the CPU time of every thread too, so many times per second of it: --cpu=HZ, 1 to 5000 (default: 100)");
+  app.add_flag("--no-heap", no_heap, "record no heap events: with --cpu, a CPU profile alone");
+  app.add_flag("--no-symbols", no_symbols, "put no names of functions and lines on the tape");
+  app.add_flag("--no-index", no_index, "make no index at the end; the first report makes it instead");
+  app.add_option(
+         "--alloc-fn", alloc_functions,
+         "what this function of a library returns counts as a block of a pool: NAME[:SIZE-ARG[:COUNT-ARG]][=POOL], "
+         "arguments counted from 1 (default: 1); may be given again")
+      ->type_name("FUNCTION")
+      ->expected(1)
+      ->take_all();
+  app.add_option("--free-fn", free_functions, "this function frees such blocks: NAME[:PTR-ARG]; may be given again")
+      ->type_name("FUNCTION")
+      ->expected(1)
+      ->take_all();
+  app.add_flag("--debugger", request.debugger, "run the program in gdb");
+  app.add_flag("--perf", request.perf, "run the program under 'perf record', into heaptape.PROGRAM.perf.data")
+      ->excludes("--debugger");
+
+  live.add(app);
+  app.add_flag("--top", request.top,
+               "show the heap on the terminal while the program runs; its output must go elsewhere")
+      ->excludes("--debugger")
+      ->excludes("--perf")
+      ->excludes("--no-tape");
+
+  const RecordArguments split = split_record_arguments(app, arguments);
+  if (const auto status = parse(app, kHelp, split.options)) return *status;
+  if (split.command.empty()) {
+    say("which program? 'heaptape record --help' says how");
+    return kTrouble;
+  }
+  if (const Result<> taken = take_texts(texts, collector); !taken) return fail(taken.error());
+  if (const Result<> taken = take_functions(alloc_functions, free_functions, collector); !taken)
+    return fail(taken.error());
+  if (const Result<> taken = live.take(collector); !taken) return fail(taken.error());
+  if (no_free_stacks) collector.free_stacks = false;
+  if (no_heap) collector.heap = false;
+  if (!collector.heap && collector.cpu_hz == 0) {
+    say("--no-heap leaves nothing to record; say --cpu as well");
+    return kTrouble;
+  }
+  if (no_symbols) collector.symbols = false;
+  if (no_index) collector.index = false;
+  collector.finish = tape_finisher(collector);
+  if (const Result<> added = add_watcher(collector); !added) return fail(added.error());
+  collector.where_command = where_command();
+  for (const char* word : split.options)
+    collector.options_text += (collector.options_text.empty() ? "" : " ") + std::string(word);
+  request.command.assign(split.command.begin(), split.command.end());
+  for (const std::string& word : request.command) collector.command += word + '\0';
+  return run(request);
+}
+
+} // namespace heaptape::cli

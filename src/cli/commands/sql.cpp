@@ -1,0 +1,100 @@
+// heaptape sql: a tape as a database.
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "base/system_error.h"
+#include "cli/options/command_line.h"
+#include "cli/commands/commands.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/exit_codes.h"
+#include "cli/options/report_options.h"
+#include "sql/result_text.h"
+
+namespace heaptape::cli {
+namespace {
+
+constexpr CommandHelp kHelp{
+    .usage = "heaptape sql [options] [TAPE] [SQL]",
+    .purpose = "Answers questions in SQL. The tables are events, blocks, live, stacks, frames, threads, modules, marks "
+               "and samples; SQL may also be .tables, .schema TABLE or .help.",
+    .more = R"(Several statements are separated by semicolons. Without SQL, or with -, it is read from standard input.
+A tape is only read; CREATE TEMP TABLE ... AS SELECT ... keeps an answer for the next statement.
+
+Examples:
+  heaptape sql app.tape .schema
+  heaptape sql app.tape "SELECT kind, sum(size) FROM events GROUP BY kind"
+  heaptape sql --format csv app.tape \
+    "SELECT * FROM blocks WHERE free_event IS NULL ORDER BY size DESC LIMIT 9"
+  heaptape sql app.tape < questions.sql
+)"};
+
+Result<std::string> read_standard_input() {
+  if (::isatty(STDIN_FILENO) == 1) say("type SQL and end it with Ctrl-D");
+  std::string text;
+  char part[65536];
+  while (true) {
+    const ssize_t got = ::read(STDIN_FILENO, part, sizeof part);
+    if (got == 0) return text;
+    if (got > 0) text.append(part, static_cast<std::size_t>(got));
+    if (got < 0 && errno != EINTR) return Error{ErrorCode::Io, "cannot read standard input: " + system_message(errno)};
+  }
+}
+
+// One word alone is a tape when there is such a file, or when it cannot be SQL.
+bool is_tape(const std::string& word) {
+  std::error_code none;
+  return std::filesystem::exists(word, none) || word.ends_with(".tape");
+}
+
+} // namespace
+
+int sql(Arguments arguments) {
+  std::vector<std::string> words;
+  std::string format_name = "table";
+  ReportOptions common;
+  CLI::App app("", "sql");
+  app.add_option("--format", format_name, "table (default), csv or json")->type_name("FORMAT");
+  common.add_names_and_color(app);
+  app.add_option("TAPE", words);
+  if (const auto status = parse(app, kHelp, arguments)) return *status;
+  // ".schema blocks" may be two words.
+  const bool dotted = words.size() >= 2 && words[words.size() - 2].starts_with('.');
+  if (dotted) {
+    words[words.size() - 2] += " " + words.back();
+    words.pop_back();
+  }
+  if (words.size() > 2) return fail({ErrorCode::Usage, "SQL is one argument: put it in quotes"});
+
+  const Result<SqlFormat> format = parse_sql_format(format_name);
+  if (!format) return fail(format.error());
+  const Result<TextStyle> style = common.style();
+  if (!style) return fail(style.error());
+  std::string tape, text;
+  if (words.size() == 2 || (words.size() == 1 && is_tape(words[0]))) tape = words[0];
+  if (words.size() == 2 || (words.size() == 1 && tape.empty())) text = words.back();
+  if (text.empty() || text == "-") {
+    Result<std::string> input = read_standard_input();
+    if (!input) return fail(input.error());
+    text = std::move(input).value();
+  }
+  const Result<TapeView> view = common.open(tape);
+  if (!view) return fail(view.error());
+  Result<Database> database = Database::open(view.value());
+  if (!database) return fail(database.error());
+
+  Output output;
+  const TextSink sink = [&](std::string_view part) {
+    output.buffer().append(part.data(), part.data() + part.size());
+    output.write_if_full();
+    return !output.failed();
+  };
+  const auto rows = make_sql_rows(format.value(), style.value(), sink);
+  const Result<> ran = run_sql(database.value(), text, *rows, sink);
+  const bool written = output.finish();
+  if (!ran) return fail(ran.error());
+  return written ? kOk : kTrouble;
+}
+
+} // namespace heaptape::cli

@@ -1,0 +1,186 @@
+// heaptape top: the most expensive functions or stacks, of a finished recording or of one that is going on.
+#include <unistd.h>
+
+#include "cli/options/by_pid.h"
+#include "cli/options/choose_tape.h"
+#include "cli/options/command_line.h"
+#include "cli/commands/commands.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/exit_codes.h"
+#include "cli/live/live_top.h"
+#include "cli/options/report_options.h"
+#include "cli/beside/tape_in_use.h"
+#include "collector/control/control_client.h"
+#include "collector/options/live_options.h"
+#include "report/figures/top_table.h"
+
+namespace heaptape::cli {
+namespace {
+
+constexpr CommandHelp kHelp{
+    .usage = "heaptape top [options] [TAPE | -p PID]",
+    .purpose = "A table of the functions or stacks with the largest figures: live at the peak, live at the end, ever "
+               "allocated, "
+               "temporary. Of a program that is being recorded: a live view, or a table now and then.",
+    .more =
+        R"(A stack is charged to its innermost function that is no plumbing (operator new, xmalloc, std::vector, libc, ...).
+
+With -p PID, or with a TAPE that is still being written when standard output is a terminal: a full-screen view; h in
+it lists the keys. --once prints the largest stacks of now, --every T prints them again and again and once more when the
+program ends, the largest last.
+
+Examples:
+  heaptape top app.tape
+  heaptape top --sort temporary --blocks -n 50 app.tape
+  heaptape top --by stack --sort live app.tape
+  heaptape top -p 4711
+  heaptape top -p 4711 --every 10s -o top.txt
+  heaptape top --where 'size<64 and lifetime<1ms' --sort allocated app.tape
+)"};
+
+Result<TopOptions> top_options(const std::string& sort, const std::string& by, bool blocks, std::size_t rows) {
+  TopOptions options{.measure = blocks ? Measure::Blocks : Measure::Bytes, .rows = rows};
+  if (sort == "allocated")
+    options.sort = TopSort::Allocated;
+  else if (sort == "live" || sort == "leaks")
+    options.sort = TopSort::Live;
+  else if (sort == "peak")
+    options.sort = TopSort::Peak;
+  else if (sort == "temporary")
+    options.sort = TopSort::Temporary;
+  else
+    return Error{ErrorCode::Usage, "--sort is allocated, live, peak or temporary, not '" + sort + "'"};
+  if (by == "stack")
+    options.by = TopBy::Stack;
+  else if (by != "function")
+    return Error{ErrorCode::Usage, "--by is function or stack, not '" + by + "'"};
+  return options;
+}
+
+// What is said about a recording that is going on.
+struct LiveArguments {
+  int pid = 0;
+  bool once = false, first = false, frames = false;
+  std::string every, output;
+  std::uint64_t count = 0;
+
+  bool plain() const { return once || !every.empty(); }
+  bool given() const { return pid != 0 || plain(); }
+};
+
+Result<TopOrder> live_order(const std::string& sort) {
+  if (sort == "live") return TopOrder::Live;
+  if (sort == "growth") return TopOrder::Growth;
+  if (sort == "allocated") return TopOrder::Allocated;
+  if (sort == "rate") return TopOrder::Rate;
+  if (sort == "blocks") return TopOrder::Blocks;
+  return Error{ErrorCode::Usage,
+               "of a running program, --sort is live, growth, allocated, rate or blocks, not '" + sort + "'"};
+}
+
+int live_top(const LiveArguments& arguments, const std::string& tape, const std::string& sort, std::size_t rows,
+             bool json, const TextStyle& style) {
+  LiveTop options{.tape = tape,
+                  .plain = arguments.plain(),
+                  .count = arguments.once ? 1 : arguments.count,
+                  .rows = rows,
+                  .largest_first = arguments.first,
+                  .frames = arguments.frames,
+                  .json = json,
+                  .output = arguments.output,
+                  .style = style};
+  if (json && !options.plain) return fail({ErrorCode::Usage, "--json of a running program needs --once or --every T"});
+  if (!sort.empty()) {
+    const Result<TopOrder> order = live_order(sort);
+    if (!order) return fail(order.error());
+    if (options.plain && order.value() != TopOrder::Live)
+      return fail({ErrorCode::Usage, "the tables of --once and --every are by live; leave --sort out"});
+    options.order = order.value();
+  }
+  if (!arguments.every.empty()) {
+    const Result<std::uint64_t> every = parse_interval_us(arguments.every);
+    if (!every) return fail({ErrorCode::Usage, "--every: " + every.error().sentence});
+    options.every_us = every.value();
+  }
+  if (!options.output.empty()) options.style = TextStyle{};
+  if (arguments.pid != 0) {
+    const Result<LiveRecording> recording = live_recording(arguments.pid);
+    if (!recording) return fail(recording.error());
+    if (recording.value().tape.empty())
+      return fail({ErrorCode::NotFound, "process " + std::to_string(arguments.pid) + " is recorded without a tape"});
+    options.tape = recording.value().tape;
+  }
+  return run_live_top(options);
+}
+
+} // namespace
+
+int top(Arguments arguments) {
+  std::string tape, sort, by = "function";
+  bool blocks = false, json = false;
+  std::size_t rows = 0;
+  LiveArguments live;
+  ReportOptions common;
+  CLI::App app("", "top");
+  app.add_option("--sort", sort,
+                 "peak (default), live, allocated or temporary; of a running program: live (default), "
+                 "growth, allocated, rate or blocks")
+      ->type_name("FIGURE");
+  app.add_option("--by", by, "function (default) or stack")->type_name("WHAT");
+  app.add_flag("--blocks", blocks, "count blocks instead of bytes");
+  app.add_option("-n,--rows", rows, "show so many rows (default: 20; of a running program 10)")->type_name("N");
+  app.add_flag("--json", json, "one JSON array with the rows");
+  app.add_option("-p,--pid", live.pid, "of this program, which is being recorded")->type_name("PID");
+  app.add_flag("--once", live.once, "print what is in use now, and end");
+  app.add_option("--every", live.every, "print it every so often, and when the program ends (2s, 1min)")
+      ->type_name("TIME");
+  app.add_option("--count", live.count, "with --every: so many times")->type_name("N");
+  app.add_flag("--first", live.first, "with --once or --every: the largest first, not last");
+  app.add_flag("--frames", live.frames, "with --once or --every: whole stacks");
+  app.add_option("-o,--output", live.output, "with --once or --every: into this file")->type_name("FILE");
+  common.add_where(app);
+  common.add_filters(app);
+  common.add_names_and_color(app);
+  app.add_option("TAPE", tape);
+  if (const auto status = parse(app, kHelp, arguments)) return *status;
+
+  const Result<TextStyle> style = common.style();
+  if (!style) return fail(style.error());
+  if (live.pid != 0 && !tape.empty()) return fail({ErrorCode::Usage, "say a TAPE or -p PID, not both"});
+  if (live.pid != 0 && !live.plain() && ::isatty(STDOUT_FILENO) == 0) {
+    // No screen to show it on: the table of a tape, as all commands do with -p.
+    const Result<Arguments> replaced = with_tapes_of_programs(arguments);
+    return replaced ? top(replaced.value()) : fail(replaced.error());
+  }
+  if (live.given()) {
+    if (live.pid == 0) {
+      if (const Result<> chosen = choose_tape(tape); !chosen) return fail(chosen.error());
+    }
+    return live_top(live, tape, sort, rows != 0 ? rows : 10, json, style.value());
+  }
+  if (!live.output.empty() || live.first || live.frames || live.count != 0)
+    return fail({ErrorCode::Usage, "-o, --first, --frames and --count go with --once or --every T"});
+  if (!tape.empty() && !json && ::isatty(STDOUT_FILENO) == 1 && is_being_written(tape))
+    return live_top(live, tape, sort, 0, false, style.value());
+  const Result<TopOptions> options = top_options(sort.empty() ? "peak" : sort, by, blocks, rows != 0 ? rows : 20);
+  if (!options) return fail(options.error());
+  Result<FrameFilter> filter = common.filter(app);
+  if (!filter) return fail(filter.error());
+  const Result<TapeView> view = common.open(tape);
+  if (!view) return fail(view.error());
+  Result<Filter> where = common.where(view.value());
+  if (!where) return fail(where.error());
+
+  const TopTable table = make_top_table(view.value(), filter.value(), options.value(), &where.value());
+  Output output;
+  if (json) {
+    JsonWriter writer;
+    write_top_json(writer, view.value(), table);
+    output.print("{}\n", writer.text());
+  } else {
+    output.print("{}", top_text(view.value(), table, options.value(), style.value()));
+  }
+  return output.finish() ? kOk : kTrouble;
+}
+
+} // namespace heaptape::cli

@@ -1,0 +1,49 @@
+// heaptape verify: is a tape whole, and could its events have happened?
+#include "cli/options/choose_tape.h"
+#include "cli/options/command_line.h"
+#include "cli/commands/commands.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/exit_codes.h"
+#include "report/pages/verify_tape.h"
+#include "tape/reader.h"
+
+namespace heaptape::cli {
+namespace {
+
+constexpr CommandHelp kHelp{
+    .usage = "heaptape verify [options] [TAPE]",
+    .purpose =
+        "Checks that every block of a tape has the right checksum and that its events could have happened: no block "
+        "is made where one is live, nothing is released twice, and the totals on the tape are those of its events.",
+    .more = R"(Prints one line and ends with 0 when all is well. Otherwise lists the problems, by event
+where they are an event's, and ends with 1; with 2 when the file is no tape.
+
+Examples:
+  heaptape verify app.tape
+  heaptape verify --json app.tape | jq .problems
+)"};
+
+} // namespace
+
+int verify(Arguments arguments) {
+  std::string name;
+  bool json = false;
+  VerifyTape options;
+  CLI::App app("", "verify");
+  app.add_option("--limit", options.limit, "look at the first N events only")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000}))
+      ->type_name("N");
+  app.add_flag("--json", json, "one JSON object");
+  app.add_option("TAPE", name);
+  if (const auto status = parse(app, kHelp, arguments)) return *status;
+
+  const Result<TapeReader> tape = open_chosen_tape(name);
+  if (!tape) return fail(tape.error());
+  const Verdict verdict = verify_tape(tape.value(), options);
+  Output output;
+  output.print("{}", json ? verdict_json(name, verdict) : verdict_text(name, verdict));
+  if (!output.finish()) return kTrouble;
+  return verdict.problem_count == 0 ? kOk : kProblemsFound;
+}
+
+} // namespace heaptape::cli

@@ -1,0 +1,177 @@
+// heaptape where ADDR: which program's block a pointer points into, and where that comes from. Without an address: the shell's command.
+#include <unistd.h>
+
+#include "base/number_text.h"
+#include "cli/options/choose_tape.h"
+#include "cli/options/command_line.h"
+#include "cli/commands/commands.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/exit_codes.h"
+#include "cli/options/report_options.h"
+#include "cli/options/tape_session.h"
+#include "cli/terminal/terminal.h"
+#include "collector/control/control_client.h"
+#include "report/names/symbolize_tape.h"
+#include "report/view/tape_view.h"
+#include "shell/describe.h"
+#include "shell/explain.h"
+#include "shell/origin.h"
+#include "shell/session.h"
+#include "shell/words.h"
+
+namespace heaptape::cli {
+namespace {
+
+constexpr CommandHelp kHelp{
+    .usage = "heaptape where [options] [-p PID | TAPE] ADDR",
+    .purpose =
+        "Says where a pointer comes from: the block that it points into, live or freed, with size, age, thread and "
+        "the call stacks that allocated and freed it. Without -p and TAPE all programs that are being "
+        "recorded are asked or, when none is, the newest tape here.",
+    .more =
+        R"(ADDR is hexadecimal, a symbol, or symbol+offset, and may point anywhere into a block. The exit status is 0 when it lies in
+a block (or did), 1 when it does not.
+
+Examples:
+  heaptape where -p 4711 0x55d0c4a2e2b0
+  heaptape where server.tape 0x55d0c4a2e2b0
+
+Without ADDR: the state at the end of the tape, as 'where' in 'heaptape shell'.
+)"};
+
+struct Wishes {
+  bool json = false;
+  NameForm names = NameForm::Short;
+  TextStyle style{};
+};
+
+// What is not in a block needs the whole picture: mappings, stacks, symbols.
+int explain_other(const std::string& tape, const std::string& word, const Wishes& wishes) {
+  Result<Session> session = Session::open(tape, {.view = {.names = wishes.names}});
+  if (!session) return fail(session.error());
+  const Result<std::uint64_t> address = session.value().address(word);
+  if (!address) return fail(address.error());
+  const Explanation answer = explain_address(session.value(), address.value());
+  Output output;
+  if (wishes.json) {
+    JsonWriter json;
+    json.begin_object().field("address", std::string_view(hex(address.value()))).field("in_block", false);
+    json.field("kind", address_kind_name(answer.kind)).field("verdict", std::string_view(answer.verdict));
+    output.print("{}\n", json.end_object().text());
+  } else {
+    output.print("{} is {}\n{}", hex(address.value()), answer.verdict, answer.details);
+  }
+  return output.finish() ? kProblemsFound : kTrouble;
+}
+
+int tell(const TapeReader& tape, const Origin& origin, const Wishes& wishes) {
+  Symbols found;
+  if (tape.symbols().empty()) found = symbolize_stacks(tape, origin.stacks(), {});
+  const Symbols& symbols = tape.symbols().empty() ? found : tape.symbols();
+  StackNames names(tape.modules(), tape.stacks(), symbols, wishes.names);
+  StackText stacks(names);
+  Output output;
+  if (wishes.json) {
+    JsonWriter json;
+    write_origin_json(json, tape, stacks, origin);
+    output.print("{}\n", json.text());
+  } else {
+    output.print("{}", origin_text(tape, stacks, origin, wishes.style));
+  }
+  return output.finish() ? kOk : kTrouble;
+}
+
+int where_in_tape(const std::string& path, const std::string& word, const Wishes& wishes) {
+  std::optional<std::uint64_t> address = plain_address(word);
+  if (!address) { // a symbol: its block may be none
+    Result<Session> session = Session::open(path);
+    if (!session) return fail(session.error());
+    const Result<std::uint64_t> found = session.value().address(word);
+    if (!found) return fail(found.error());
+    address = found.value();
+  }
+  const Result<TapeReader> tape = TapeReader::open(path);
+  if (!tape) return fail(tape.error());
+  const Origin origin = find_origin(tape.value(), *address);
+  return origin.block ? tell(tape.value(), origin, wishes) : explain_other(path, word, wishes);
+}
+
+// Asks every program that is being recorded. Live blocks count more than freed ones: addresses are alike in many processes.
+int where_in_all(const std::vector<LiveRecording>& all, std::uint64_t address, const Wishes& wishes) {
+  struct Hit {
+    TapeReader tape;
+    Origin origin;
+  };
+  std::vector<Hit> live, freed;
+  for (const LiveRecording& one : all) {
+    const Result<LiveRecording> flushed = flush_tape(one.pid);
+    if (!flushed) continue; // it has just ended
+    Result<TapeReader> tape = TapeReader::open(flushed.value().tape);
+    if (!tape) continue;
+    Origin origin = find_origin(tape.value(), address);
+    if (!origin.block) continue;
+    (origin.block->ended == LifeEnd::Live ? live : freed).push_back({std::move(tape).value(), std::move(origin)});
+  }
+  const std::vector<Hit>& hits = live.empty() ? freed : live;
+  if (hits.empty()) {
+    say(fmt::format("{:#x} is in no block of {} being recorded", address,
+                    all.size() == 1 ? "the program" : fmt::format("the {} programs", all.size())));
+    return kProblemsFound;
+  }
+  int status = kOk;
+  for (const Hit& hit : hits) {
+    if (&hit != &hits.front() && !wishes.json) (void)!::write(STDOUT_FILENO, "\n", 1);
+    if (const int told = tell(hit.tape, hit.origin, wishes); told != kOk) status = told;
+  }
+  return status;
+}
+
+// The words are read as the shell reads them; these options are here to be listed.
+std::string where_help() {
+  CLI::App app("", "where");
+  app.set_help_flag("-h,--help", "show this help");
+  std::string value;
+  bool json = false;
+  app.add_option("-p,--pid", value, "a program that is being recorded ('heaptape ps'), up to now")->type_name("PID");
+  app.add_option("--at", value, "another moment than the end")->type_name("POSITION");
+  app.add_flag("--json", json, "as JSON");
+  app.add_option("--names", value, "short (default), full or mangled")->type_name("FORM");
+  app.add_option("--color", value, "auto (default), always or never")->type_name("WHEN");
+  return help_text(app, kHelp);
+}
+
+} // namespace
+
+int where(Arguments arguments) {
+  Words words(std::vector<std::string>(arguments.begin(), arguments.end()));
+  if (words.flag("--help") || words.flag("-h")) {
+    Output output;
+    output.print("{}", where_help());
+    return output.finish() ? kOk : kTrouble;
+  }
+  const Result<SessionWishes> session = take_session_options(words);
+  if (!session) return fail(session.error());
+  Wishes wishes{.json = words.flag("--json")};
+  std::string tape = words.take_first("", may_be_tape).value_or("");
+  const std::optional<std::string> word = words.next();
+  if (!word || !session.value().at.empty() || session.value().limit != 0) return ask("where", arguments);
+  if (const Result<> done = words.finish(); !done) return fail(done.error());
+
+  const Result<TextStyle> style = style_of_output(session.value().color);
+  if (!style) return fail(style.error());
+  wishes.style = style.value();
+  ReportOptions options;
+  options.set_names(session.value().names);
+  const Result<NameForm> names = options.names();
+  if (!names) return fail(names.error());
+  wishes.names = names.value();
+  if (tape.empty()) {
+    const Result<std::vector<LiveRecording>> all = live_recordings();
+    const std::optional<std::uint64_t> address = plain_address(*word);
+    if (all && !all.value().empty() && address) return where_in_all(all.value(), *address, wishes);
+  }
+  if (const Result<> chosen = choose_tape(tape); !chosen) return fail(chosen.error());
+  return where_in_tape(tape, *word, wishes);
+}
+
+} // namespace heaptape::cli

@@ -1,0 +1,47 @@
+#include "cli/options/choose_tape.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace heaptape::cli {
+namespace {
+
+class NewestTape : public testing::Test {
+protected:
+  void SetUp() override {
+    char pattern[] = "/tmp/heaptape-newest-XXXXXX";
+    folder_ = ::mkdtemp(pattern);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  void file(const std::string& name, std::time_t modified) {
+    const std::string path = folder_ + "/" + name;
+    std::ofstream(path) << "x";
+    const timespec times[2] = {{modified, 0}, {modified, 0}};
+    ::utimensat(AT_FDCWD, path.c_str(), times, 0);
+  }
+
+  std::string folder_;
+};
+
+TEST_F(NewestTape, LastChangedTapeIsMeant) {
+  file("a.tape", 1'000);
+  file("b.tape", 3'000);
+  file("c.tape", 2'000);
+  file("d.txt", 9'000);
+  std::filesystem::create_directory(folder_ + "/e.tape");
+  EXPECT_EQ(newest_tape(folder_).value(), "b.tape");
+}
+
+TEST_F(NewestTape, WithoutOneTheUserIsToldHowToGetOne) {
+  EXPECT_EQ(newest_tape(folder_).error().code, ErrorCode::NotFound);
+  EXPECT_NE(newest_tape(folder_ + "/none").error().sentence.find("heaptape record"), std::string::npos);
+}
+
+} // namespace
+} // namespace heaptape::cli

@@ -1,0 +1,86 @@
+#include "cli/options/live_arguments.h"
+
+#include <CLI/CLI.hpp>
+
+#include "collector/launch/launch_environment.h"
+#include "live/live_watcher.h"
+
+namespace heaptape::cli {
+
+void LiveArguments::add(CLI::App& app) {
+  app.add_flag_callback(
+      "--no-tape", [this] { no_tape_ = true; }, "write no tape; with --log, --max-live or --top-every");
+  app.add_flag("--log", log_,
+               "--log or --log=FILE: write a log of who allocates and frees, at every --log-churn bytes "
+               "(default: heaptape.%n.%p.log)");
+  app.add_option("--log-churn", churn_, "bytes allocated and freed between two snapshots, 0: none (default: 1MiB)")
+      ->type_name("SIZE");
+  app.add_option("--log-every", every_, "also a snapshot every so often (10s, 2min)")->type_name("TIME");
+  app.add_option("--log-signal", signal_, "also one when the collector gets this signal (USR1, USR2, HUP)")
+      ->type_name("NAME");
+  app.add_flag("--log-all", all_, "every source in every snapshot, not only those that changed");
+  app.add_option("--log-max", log_max_, "no file larger than this: a new one begins, the old one becomes FILE.1")
+      ->type_name("SIZE");
+  app.add_option("--log-keep", log_keep_, "older files that stay (default: 5)")->type_name("N");
+  app.add_option("--max-live", max_live_, "when so much is live: report the largest stacks and end the program")
+      ->type_name("SIZE");
+  app.add_flag("--max-live-report", report_, "with --max-live: only report, once");
+  app.add_option("--top-every", top_every_, "print the largest stacks every so often, and at exit")->type_name("TIME");
+  app.add_option("--top-rows", top_rows_, "so many of them (default: 10)")->type_name("N");
+  app.add_flag("--top-first", top_first_, "the largest first, not last");
+  app.add_option("--top-file", top_file_, "into this file instead of standard error")->type_name("FILE");
+}
+
+Result<> LiveArguments::take(CollectorOptions& options) const {
+  LiveOptions& live = options.live;
+  if (!log_.empty()) live.log = true;
+  if (!log_.empty() && log_ != "true") { // the flag alone
+    live.log_name = log_;
+    live.log_named = true;
+  }
+  const auto take = [](const char* name, const std::string& text, auto parse, auto& field) -> Result<> {
+    if (text.empty()) return Unit{};
+    const auto value = parse(text);
+    if (!value) return Error{ErrorCode::Usage, std::string(name) + ": " + value.error().sentence};
+    field = value.value();
+    return Unit{};
+  };
+  const auto at_least = [](std::uint32_t least) {
+    return [least](const std::string& text) { return parse_count(text, least); };
+  };
+  for (const Result<>& taken : {take("--log-churn", churn_, parse_size, live.log_churn),
+                                take("--log-every", every_, parse_interval_us, live.log_every_us),
+                                take("--log-signal", signal_, parse_log_signal, live.log_signal),
+                                take("--log-max", log_max_, parse_size, live.log_max_bytes),
+                                take("--log-keep", log_keep_, at_least(0), live.log_keep),
+                                take("--max-live", max_live_, parse_size, live.max_live_bytes),
+                                take("--top-every", top_every_, parse_interval_us, live.top_every_us),
+                                take("--top-rows", top_rows_, at_least(1), live.top_rows)}) {
+    if (!taken) return taken.error();
+  }
+  if (!max_live_.empty() && live.max_live_bytes == 0) return Error{ErrorCode::Usage, "--max-live: 0 is no limit"};
+  if (all_) live.log_all = true;
+  if (report_) live.max_live_report = true;
+  if (top_first_) live.top_first = true;
+  if (!top_file_.empty()) live.top_file = top_file_;
+  if (no_tape_) options.write_tape = false;
+  const auto needs = [](const char* what, const char* whom) {
+    return Error{ErrorCode::Usage, std::string(what) + " says nothing without " + whom};
+  };
+  if (live.max_live_report && live.max_live_bytes == 0) return needs("--max-live-report", "--max-live SIZE");
+  if (live.top_every_us == 0 && (live.top_first || !live.top_file.empty() || !top_rows_.empty()))
+    return needs("--top-rows, --top-first or --top-file", "--top-every TIME");
+  if (!live.log && (live.log_all || !churn_.empty() || !every_.empty() || !signal_.empty() || !log_max_.empty() ||
+                    !log_keep_.empty()))
+    return needs("--log-...", "--log");
+  return Unit{};
+}
+
+Result<> add_watcher(CollectorOptions& options) {
+  if (!options.write_tape && !options.live.wanted())
+    return Error{ErrorCode::Usage, "--no-tape leaves nothing to do; add --log, --max-live or --top-every"};
+  options.watch = live_watcher_factory(options.live, options.symbols, HEAPTAPE_VERSION);
+  return Unit{};
+}
+
+} // namespace heaptape::cli

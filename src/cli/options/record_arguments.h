@@ -1,0 +1,20 @@
+// Where the options of `heaptape record` end and the program begins.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <cstddef>
+
+#include "cli/options/arguments.h"
+
+namespace heaptape::cli {
+
+struct RecordArguments {
+  Arguments options; // ours, in front of the program
+  Arguments command; // the program and everything after it, which is never ours; empty: no program was named
+};
+
+// The program is the first argument that is neither an option of `app` nor an option's value, or the one after "--".
+RecordArguments split_record_arguments(const CLI::App& app, Arguments arguments);
+
+} // namespace heaptape::cli

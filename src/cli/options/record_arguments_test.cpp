@@ -1,0 +1,51 @@
+#include "cli/options/record_arguments.h"
+
+#include <gtest/gtest.h>
+
+namespace heaptape::cli {
+namespace {
+
+struct Split {
+  std::vector<std::string> options, command;
+  friend bool operator==(const Split&, const Split&) = default;
+};
+
+Split split(const std::vector<const char*>& words) {
+  std::string value;
+  bool flag = false;
+  CLI::App app;
+  app.add_option("-o,--output", value);
+  app.add_option("--max-depth", value);
+  app.add_flag("-q,--quiet", flag);
+  const RecordArguments arguments = split_record_arguments(app, words);
+  return {{arguments.options.begin(), arguments.options.end()}, {arguments.command.begin(), arguments.command.end()}};
+}
+
+TEST(RecordArguments, EverythingAfterTheProgramIsItsOwn) {
+  EXPECT_EQ(split({"-q", "ls", "-q", "--output", "--", "x"}), (Split{{"-q"}, {"ls", "-q", "--output", "--", "x"}}));
+}
+
+TEST(RecordArguments, ValueOfAnOptionIsNotTheProgram) {
+  EXPECT_EQ(split({"-o", "a.tape", "ls"}), (Split{{"-o", "a.tape"}, {"ls"}}));
+  EXPECT_EQ(split({"-qo", "a.tape", "ls"}), (Split{{"-qo", "a.tape"}, {"ls"}}));
+  EXPECT_EQ(split({"-oa.tape", "ls"}), (Split{{"-oa.tape"}, {"ls"}}));
+  EXPECT_EQ(split({"--output=a.tape", "ls"}), (Split{{"--output=a.tape"}, {"ls"}}));
+  EXPECT_EQ(split({"--max-depth", "5", "ls"}), (Split{{"--max-depth", "5"}, {"ls"}}));
+}
+
+TEST(RecordArguments, TwoDashesEndTheOptionsWhateverFollows) {
+  EXPECT_EQ(split({"-q", "--", "-program", "-o"}), (Split{{"-q"}, {"-program", "-o"}}));
+}
+
+TEST(RecordArguments, UnknownOptionStaysAmongTheOptionsToBeComplainedAbout) {
+  EXPECT_EQ(split({"--quite", "ls"}), (Split{{"--quite"}, {"ls"}}));
+}
+
+TEST(RecordArguments, WithoutAProgramTheCommandIsEmpty) {
+  EXPECT_EQ(split({"-q"}), (Split{{"-q"}, {}}));
+  EXPECT_EQ(split({"-q", "--"}), (Split{{"-q"}, {}}));
+  EXPECT_EQ(split({}), (Split{{}, {}}));
+}
+
+} // namespace
+} // namespace heaptape::cli

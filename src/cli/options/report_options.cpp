@@ -1,0 +1,144 @@
+#include "cli/options/report_options.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "base/number_text.h"
+#include "base/system_error.h"
+#include "cli/options/by_pid.h"
+#include "cli/options/choose_tape.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/progress.h"
+#include "cli/terminal/terminal.h"
+#include "report/text/damage_text.h"
+#include "report/select/default_suppressions.h"
+
+namespace heaptape::cli {
+namespace {
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Error{ErrorCode::NotFound, "cannot read '" + path + "': " + system_message(errno)};
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+void say_what_is_wrong(const TapeView& view) {
+  const TapeReader& tape = view.tape();
+  if (tape.event_count() == 0 && tape.cpu().empty()) say(view.path() + " holds no events");
+  const std::optional<LiveRecording> running = tape.summary() ? std::nullopt : recording_of(view.path());
+  if (running && !is_up_to_date(view.path())) {
+    say(fmt::format("{} is still being recorded: this is what has been written so far; '-p {}' asks for all",
+                    view.path(), running->pid));
+  } else if (!tape.summary() && !running) {
+    say(view.path() + " has no end: the recording was cut off; this is what is there");
+  }
+  // Events are checked when they are read, and most answers come from the index; a tape that is quickly checked is checked now.
+  constexpr std::uint64_t kQuick = std::uint64_t{256} << 20;
+  std::vector<Damage> events;
+  if (tape.file_bytes() <= kQuick) events = tape.check_event_blocks();
+  for (const std::string& sentence : damage_sentences(events)) {
+    say(view.path() + " is damaged: " + sentence + "; answers that need these events are not complete");
+  }
+  for (const std::string& sentence : damage_sentences(tape.damage())) say(view.path() + " is damaged: " + sentence);
+  const Answers& answers = view.answers();
+  if (answers.unread_events != 0)
+    say(count_of(answers.unread_events, "event") + " could not be read; figures are without them");
+  if (view.nameless()) say("no names were found for this program; functions are shown as module+offset");
+  if (view.symbolized_here() && !running) say("names are read from the program's files, for the tape holds none");
+}
+
+} // namespace
+
+void ReportOptions::add_names(CLI::App& app) {
+  app.add_option("--names", names_, "short (default), full (with parameters and template arguments) or mangled")
+      ->type_name("FORM");
+}
+
+void ReportOptions::add_names_and_color(CLI::App& app) {
+  add_names(app);
+  app.add_option("--color", color_, "auto (default: on a terminal, unless NO_COLOR is set), always or never")
+      ->type_name("WHEN");
+}
+
+void ReportOptions::add_filters(CLI::App& app) {
+  const auto add = [&](const char* name, std::vector<std::string>& list, const char* text) {
+    app.add_option(name, list, text)->type_name("RE")->allow_extra_args(false);
+  };
+  add("--include-function", include_functions_,
+      "only stacks with a function that matches; repeatable. The first match from the innermost frame decides");
+  add("--exclude-function", exclude_functions_, "no stacks with a function that matches");
+  add("--include-module", include_modules_, "only stacks through a module whose path matches");
+  add("--exclude-module", exclude_modules_, "no stacks through a module whose path matches");
+}
+
+void ReportOptions::add_where(CLI::App& app) {
+  app.add_option("--where", where_,
+                 "only blocks that a filter accepts, such as 'size>1M and fn~parse' (docs/guide/filters.md)")
+      ->type_name("FILTER");
+}
+
+void ReportOptions::add_suppressions(CLI::App& app) {
+  app.add_option("--suppressions", suppression_files_,
+                 "leave out leaks that the file lists, in LeakSanitizer's or valgrind's syntax; repeatable")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+}
+
+Result<NameForm> ReportOptions::names() const {
+  if (names_ == "short") return NameForm::Short;
+  if (names_ == "full") return NameForm::Full;
+  if (names_ == "mangled") return NameForm::Mangled;
+  return Error{ErrorCode::Usage, "--names is short, full or mangled, not '" + names_ + "'"};
+}
+
+Result<TextStyle> ReportOptions::style() const { return style_of_output(color_); }
+
+Result<FrameFilter> ReportOptions::filter(const CLI::App& app) const {
+  std::vector<FilterRule> rules;
+  std::map<const CLI::Option*, std::size_t> used;
+  for (const CLI::Option* option : app.parse_order()) {
+    const std::string name = option->get_lnames().empty() ? "" : option->get_lnames().front();
+    const bool include = name.starts_with("include-");
+    if (!include && !name.starts_with("exclude-")) continue;
+    Result<Pattern> pattern = Pattern::compile(option->results().at(used[option]++));
+    if (!pattern) return pattern.error();
+    rules.push_back({include, name.ends_with("-module"), std::move(pattern).value()});
+  }
+  return FrameFilter(std::move(rules));
+}
+
+Result<Filter> ReportOptions::where(const TapeView& view) const {
+  return Filter::parse(where_, FilterOf::Blocks, view);
+}
+
+Result<Suppressions> ReportOptions::suppressions(const TapeReader& tape) const {
+  Suppressions suppressions;
+  for (const std::string& path : suppression_files_) {
+    const Result<std::string> text = read_file(path);
+    if (!text) return text.error();
+    if (const Result<> added = suppressions.add(text.value(), path); !added) return added.error();
+  }
+  if (const auto own = default_suppressions(tape)) {
+    // What the program says about itself may be wrong without the user being able to help it.
+    if (const Result<> added = suppressions.add(*own, "__lsan_default_suppressions()"); !added)
+      say(added.error().sentence);
+  }
+  return suppressions;
+}
+
+Result<TapeView> ReportOptions::open(std::string& tape) const {
+  const Result<NameForm> form = names();
+  if (!form) return form.error();
+  if (const Result<> chosen = choose_tape(tape); !chosen) return chosen.error();
+  ProgressLine indexing("indexing");
+  const Progress progress = [&](std::uint64_t done, std::uint64_t all) { indexing.show(done, all); };
+  Result<TapeView> view = TapeView::open(tape, {.names = form.value(), .index_progress = progress});
+  if (view) say_what_is_wrong(view.value());
+  return view;
+}
+
+} // namespace heaptape::cli

@@ -1,0 +1,50 @@
+// What the reporting commands have in common: which tape, whose stacks, which names, how it looks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "report/select/filter.h"
+#include "report/select/frame_filter.h"
+#include "report/select/suppressions.h"
+#include "report/view/tape_view.h"
+#include "report/text/text_style.h"
+
+namespace CLI {
+class App;
+}
+
+namespace heaptape::cli {
+
+class ReportOptions {
+public:
+  void add_names(CLI::App& app);
+  void add_names_and_color(CLI::App& app);
+  void add_filters(CLI::App& app);
+  void add_where(CLI::App& app); // of blocks
+  void add_suppressions(CLI::App& app);
+
+  // Instead of add_names() and parsing.
+  void set_names(std::string form) { names_ = std::move(form); }
+
+  // The following need the options to be parsed.
+  Result<NameForm> names() const;
+  Result<TextStyle> style() const;
+  Result<FrameFilter> filter(const CLI::App& app) const; // rules in the order they were given
+  // Of --where; everything when it was not given. The view must outlive it.
+  Result<Filter> where(const TapeView& view) const;
+  // Those of the files, and those that the program brings along.
+  Result<Suppressions> suppressions(const TapeReader& tape) const;
+
+  // Opens a tape, or the newest here when the name is empty. Shows progress on a terminal; says where names come from and what
+  // is wrong with the tape.
+  Result<TapeView> open(std::string& tape) const;
+
+private:
+  std::string names_ = "short", color_ = "auto", where_;
+  std::vector<std::string> include_functions_, exclude_functions_, include_modules_, exclude_modules_;
+  std::vector<std::string> suppression_files_;
+};
+
+} // namespace heaptape::cli

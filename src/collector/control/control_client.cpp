@@ -1,0 +1,135 @@
+#include "collector/control/control_client.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <optional>
+
+#include "base/system_error.h"
+#include "base/unique_fd.h"
+#include "collector/control/control_folder.h"
+#include "collector/control/control_server.h"
+
+namespace heaptape {
+
+namespace {
+
+constexpr int kConnectMs = 2'000;
+constexpr int kReplyMs = 30'000; // a collector may have much to write; it says nothing only when it hangs
+
+// None: nobody listens there. What a crashed collector left behind in a folder of ours is removed.
+UniqueFd connect_to(const std::string& path) {
+  const auto address = socket_address(path);
+  if (!address) return UniqueFd();
+  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  const timeval patience{kConnectMs / 1000, 0};
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) == 0) {
+    // Folders in /tmp can be anybody's.
+    return ::geteuid() == 0 || peer_is_allowed(socket.get()) ? std::move(socket) : UniqueFd();
+  }
+  struct stat facts {};
+  if (errno == ECONNREFUSED && ::lstat(path.c_str(), &facts) == 0 && S_ISSOCK(facts.st_mode) &&
+      facts.st_uid == ::geteuid()) {
+    ::unlink(path.c_str());
+  }
+  return UniqueFd();
+}
+
+std::optional<ControlReply> receive_reply(int socket) {
+  pollfd ready{socket, POLLIN, 0};
+  int polled = 0;
+  do {
+    polled = ::poll(&ready, 1, kReplyMs);
+  } while (polled < 0 && errno == EINTR);
+  if (polled <= 0) return std::nullopt;
+  std::array<std::byte, kMostControlBytes> bytes;
+  const ssize_t size = ::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT);
+  if (size <= 0) return std::nullopt;
+  return parse_control_reply(std::span(bytes).first(static_cast<std::size_t>(size)));
+}
+
+struct Answer {
+  UniqueFd socket;
+  ControlReply reply;
+};
+
+std::optional<Answer> ask(const std::string& path, const ControlRequest& request) {
+  UniqueFd socket = connect_to(path);
+  if (!socket) return std::nullopt;
+  const std::vector<std::byte> bytes = encode_control(request);
+  if (::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0) return std::nullopt;
+  std::optional<ControlReply> reply = receive_reply(socket.get());
+  if (!reply) return std::nullopt;
+  return Answer{std::move(socket), std::move(*reply)};
+}
+
+Error not_recorded(pid_t program) {
+  const std::string who = "process " + std::to_string(program);
+  if (program <= 0 || (::kill(program, 0) != 0 && errno == ESRCH)) {
+    return {ErrorCode::NotFound, "there is no " + who + "; 'heaptape ps' lists what is being recorded"};
+  }
+  return {ErrorCode::NotFound, who + " is not being recorded (by you); 'heaptape ps' lists what is"};
+}
+
+Result<Answer> ask_program(pid_t program, const ControlRequest& request) {
+  for (const std::string& path : control_sockets(program > 0 ? program : -1)) {
+    std::optional<Answer> answer = ask(path, request);
+    if (!answer) continue;
+    if (!answer->reply.refusal.empty()) {
+      return Error{ErrorCode::Unsupported, "process " + std::to_string(program) + ": " + answer->reply.refusal};
+    }
+    if (answer->reply.recording.pid == program) return std::move(*answer);
+  }
+  return not_recorded(program);
+}
+
+Result<LiveRecording> ask_for_recording(pid_t program, const ControlRequest& request) {
+  Result<Answer> answer = ask_program(program, request);
+  if (!answer) return answer.error();
+  return std::move(answer).value().reply.recording;
+}
+
+} // namespace
+
+Result<std::vector<LiveRecording>> live_recordings() {
+  std::vector<LiveRecording> found;
+  const std::vector<std::string> folders = control_folders();
+  if (folders.size() == 1 && ::access(folders.front().c_str(), R_OK | X_OK) != 0 && errno != ENOENT) {
+    return Error{ErrorCode::Denied, "cannot read " + folders.front() + ": " + system_message(errno)};
+  }
+  for (const std::string& path : control_sockets(0)) {
+    const std::optional<Answer> answer = ask(path, {.ask = ControlAsk::Info});
+    if (answer && answer->reply.refusal.empty()) found.push_back(answer->reply.recording);
+  }
+  std::sort(found.begin(), found.end(), [](const LiveRecording& a, const LiveRecording& b) { return a.pid < b.pid; });
+  return found;
+}
+
+Result<LiveRecording> live_recording(pid_t program) { return ask_for_recording(program, {.ask = ControlAsk::Info}); }
+
+Result<LiveRecording> flush_tape(pid_t program) { return ask_for_recording(program, {.ask = ControlAsk::Flush}); }
+
+Result<LiveRecording> mark_now(pid_t program, const std::string& name, MarkKind kind) {
+  if (name.size() > kLongestMarkName) {
+    return Error{ErrorCode::Usage, "a mark's name has at most " + std::to_string(kLongestMarkName) + " bytes"};
+  }
+  return ask_for_recording(program, {.ask = ControlAsk::Mark, .mark = kind, .name = name});
+}
+
+Result<LiveRecording> stop_recording(pid_t program) {
+  Result<Answer> answer = ask_program(program, {.ask = ControlAsk::Stop});
+  if (!answer) return answer.error();
+  // The collector hangs up when the tape is finished, names and index included, however long that takes.
+  char rest = 0;
+  while (::recv(answer.value().socket.get(), &rest, 1, 0) < 0 && errno == EINTR) {}
+  return std::move(answer).value().reply.recording;
+}
+
+} // namespace heaptape

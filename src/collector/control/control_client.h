@@ -1,0 +1,30 @@
+// Asking the collectors of running programs. Only recordings of the same user are found; root finds everybody's.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "collector/control/control_message.h"
+
+namespace heaptape {
+
+// Every recording that is under way, by pid. Sockets that nobody listens at any more are removed. Fails when the folder that
+// HEAPTAPE_RUNTIME_DIR names cannot be read.
+Result<std::vector<LiveRecording>> live_recordings();
+
+// The recording of this program. NotFound, with a sentence for the user, when there is none.
+Result<LiveRecording> live_recording(pid_t program);
+
+// Puts everything that the program has done up to now onto its tape, also when it is stopped.
+Result<LiveRecording> flush_tape(pid_t program);
+
+// Names this moment on the tape, and does what flush_tape() does.
+Result<LiveRecording> mark_now(pid_t program, const std::string& name, MarkKind kind);
+
+// Ends the recording and waits until the tape is finished; the program goes on.
+Result<LiveRecording> stop_recording(pid_t program);
+
+} // namespace heaptape

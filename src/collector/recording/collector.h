@@ -1,0 +1,99 @@
+// The collector's life: wait for the program, drain its rings until it is gone, finish the tape.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "collector/options/collector_options.h"
+#include "collector/control/control_server.h"
+#include "collector/events/event_watcher.h"
+#include "collector/observe/program_end.h"
+#include "collector/recording/recording.h"
+#include "collector/rings/shared_memory.h"
+#include "collector/control/where_desk.h"
+#include "tape/contents.h"
+#include "tape/writer.h"
+
+namespace heaptape {
+
+// What became of a recording.
+struct CollectorResult {
+  bool attached = false; // the program loaded the recorder
+  Summary summary;
+  std::uint64_t cpu_samples = 0;
+  std::string tape; // its path; empty: there is none
+  std::string log;  // of the watcher, likewise
+  std::uint64_t tape_bytes = 0;
+  std::string problem;                // one sentence when something went wrong, else empty
+  bool told = false;                  // the user has seen it already
+  std::vector<std::string> remarks{}; // sentences for the user that are no problem of the recording
+  ModuleFiles files{};                // held open, if options.finish is set
+};
+
+class Collector {
+public:
+  // The caller has prepared the process (prepare_collector_process). The program's pid may be 0: whoever attaches.
+  Collector(const CollectorOptions& options, SharedMemory memory, pid_t program, std::string program_name);
+
+  // Creates the tape, the watcher and the control socket, as far as they are wanted; needed before run() unless the pid is 0.
+  // `program_pid` is used for their names.
+  Result<> create_tape(pid_t program_pid);
+  const std::string& tape_path() const { return tape_path_; }
+  int memory_fd() const { return memory_.fd(); }
+
+  // Opens what tells the program's end, while it waits for us; afterwards a short program may be gone before we look.
+  void hold_program();
+  // `link`: the launcher's socket, or none. `tell` shows the user a problem that cannot wait for the end (the tape takes no
+  // more, while the program runs on). Returns when the program is gone and the tape is finished.
+  using Tell = std::function<void(const std::string& sentence)>;
+  CollectorResult run(UniqueFd link, const Tell& tell);
+
+private:
+  enum class Left : std::uint8_t { Gone, Replaced, Stopped }; // why the program is followed no longer
+
+  bool wait_for_program(ProgramEnd& end);
+  CollectorResult record(ProgramEnd& end, const Tell& tell);
+  Left follow(Recording& recording, ProgramEnd& end, CollectorResult& result, const Tell& tell);
+  void serve(Recording& recording, WhereDesk& desk);
+  ControlReply reply_to(const ControlRequest& request, Recording& recording);
+  Result<> create_watcher(const WatchedProgram& program);
+  void stop_program(ProgramEnd& end, std::uint64_t now_ns);
+  CollectorResult not_attached(ProgramEnd& end);
+  void sleep(std::uint64_t ns);
+  void wake(); // from any thread
+  std::uint64_t rest_after(const Round& round, std::uint64_t since_last_ns);
+  void release_program();
+  Meta known_facts() const;
+
+  const CollectorOptions& options_;
+  SharedMemory memory_;
+  pid_t program_;
+  std::string program_name_;
+  UniqueFd program_fd_; // pidfd of the program, until it is watched
+  UniqueFd executable_; // the program's file, if its names are wanted at the end
+  std::optional<TapeWriter> writer_;
+  std::unique_ptr<EventWatcher> watcher_;
+  bool created_ = false; // the tape and the watcher, if wanted
+  Tell tell_{};
+  std::uint64_t kill_at_ns_ = 0; // when the program was asked to end: until when it may
+  std::string tape_path_;
+  std::uint64_t tape_start_ns_ = 0;
+  std::uint64_t tape_start_realtime_ns_ = 0;
+  bool stop_asked_ = false;
+  std::uint64_t last_rest_ns_ = 0;
+  std::unique_ptr<ControlServer>
+      control_; // none: nobody can ask. Outlives run(), so that who asked to stop waits for the whole tape
+};
+
+// Makes the process a collector: a session of its own, deaf to the terminal's signals, no descriptor but stderr and `keep`,
+// and holding the mutex by which the program sees that it lives. The calling thread must be the process's main one.
+void prepare_collector_process(const SharedMemory& memory, int keep);
+
+} // namespace heaptape

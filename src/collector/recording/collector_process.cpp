@@ -1,0 +1,194 @@
+#include "collector/recording/collector_process.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "collector/recording/collector.h"
+#include "collector/observe/program_end.h"
+#include "collector/recording/summary_text.h"
+#include "collector/options/tape_name.h"
+#include "wire/handshake.h"
+
+namespace heaptape {
+
+namespace {
+
+bool send_message(int fd, LinkMessage::Kind kind, int number, const std::string& text) {
+  LinkMessage message;
+  message.kind = kind;
+  message.number = number;
+  std::memcpy(message.text, text.data(), std::min(text.size(), sizeof message.text - 1));
+  return ::send(fd, &message, sizeof message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof message);
+}
+
+bool receive_message(int fd, LinkMessage& message) {
+  ssize_t size = 0;
+  do {
+    size = ::recv(fd, &message, sizeof message, 0);
+  } while (size < 0 && errno == EINTR);
+  message.text[sizeof message.text - 1] = '\0';
+  return size == static_cast<ssize_t>(sizeof message);
+}
+
+int exit_status(const CollectorResult& result) { return result.problem.empty() ? 0 : 1; }
+
+// Only a tape that holds the whole recording: for what a full disk has room for, there are better uses.
+void finish(const CollectorOptions& options, CollectorResult& result) {
+  if (options.finish && !result.tape.empty() && result.problem.empty()) options.finish(result);
+}
+
+// In the collector: hears from the launcher which program it is, and says whether the tape could be created.
+int collect_for_launcher(const CollectorOptions& options, SharedMemory memory, UniqueFd link) {
+  LinkMessage message;
+  if (!receive_message(link.get(), message) || message.kind != LinkMessage::Kind::OpenTape) return 0;
+  const pid_t program = message.number;
+  Collector collector(options, std::move(memory), program, message.text);
+  const Result<> opened = program != 0 ? collector.create_tape(program) : check_tape_folder(options.tape);
+  if (!opened.ok()) {
+    const int code = static_cast<int>(opened.error().code) + 1;
+    send_message(link.get(), LinkMessage::Kind::TapeOpened, code, opened.error().sentence);
+    return 1;
+  }
+  send_message(link.get(), LinkMessage::Kind::TapeOpened, 0, collector.tape_path());
+  CollectorResult result = collector.run(std::move(link), print_line);
+  finish(options, result);
+  print_result(result, options.quiet);
+  return exit_status(result);
+}
+
+// The descriptor travels with the reply.
+bool send_reply(int socket, const wire::HelloReply& reply, int memory_fd) {
+  iovec part{const_cast<wire::HelloReply*>(&reply), sizeof reply};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (memory_fd >= 0) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(head), &memory_fd, sizeof memory_fd);
+  }
+  return ::sendmsg(socket, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof reply);
+}
+
+bool is_nowhere(int fd) {
+  struct stat ours {};
+  struct stat null {};
+  return ::fstat(fd, &ours) != 0 || (::stat("/dev/null", &null) == 0 && ours.st_rdev == null.st_rdev);
+}
+
+// The recorder gives its collector no pipe as stderr, which would be held open for whoever waits for its end. For the one
+// line about a recording that failed, the program's own is borrowed, if it still runs.
+void tell_through(pid_t program, const std::string& sentence) {
+  if (!is_nowhere(STDERR_FILENO)) return print_line(sentence);
+  const std::string path = "/proc/" + std::to_string(program) + "/fd/2";
+  const UniqueFd theirs(::open(path.c_str(), O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
+  const std::string line = "heaptape: " + sentence + "\n";
+  if (theirs) (void)!::write(theirs.get(), line.data(), line.size());
+}
+
+int refuse(int socket, const std::string& sentence) {
+  wire::HelloReply reply{};
+  reply.status = 1;
+  reply.pid = static_cast<std::uint32_t>(::getpid());
+  std::memcpy(reply.message, sentence.data(), std::min(sentence.size(), sizeof reply.message - 1));
+  send_reply(socket, reply, -1);
+  return 1;
+}
+
+} // namespace
+
+Result<CollectorProcess> CollectorProcess::start(const CollectorOptions& options, const SharedMemory& memory) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return Error{ErrorCode::Io, std::string("cannot start the collector: ") + std::strerror(errno)};
+  }
+  UniqueFd ours(ends[0]), theirs(ends[1]);
+  const pid_t pid = ::fork();
+  if (pid < 0) return Error{ErrorCode::Io, std::string("cannot start the collector: ") + std::strerror(errno)};
+  if (pid == 0) {
+    ours.reset();
+    Result<SharedMemory> mapped = SharedMemory::map_existing(UniqueFd(::dup(memory.fd())));
+    if (!mapped.ok()) ::_exit(1);
+    prepare_collector_process(mapped.value(), theirs.get());
+    ::_exit(collect_for_launcher(options, std::move(mapped).value(), std::move(theirs)));
+  }
+  return CollectorProcess(pid, std::move(ours));
+}
+
+Result<std::string> CollectorProcess::open_tape(pid_t program, const std::string& program_name) {
+  LinkMessage reply;
+  if (!send_message(link_.get(), LinkMessage::Kind::OpenTape, program, program_name) ||
+      !receive_message(link_.get(), reply) || reply.kind != LinkMessage::Kind::TapeOpened) {
+    return Error{ErrorCode::Io, "the collector ended before the recording began"};
+  }
+  if (reply.number != 0) return Error{static_cast<ErrorCode>(reply.number - 1), reply.text};
+  return std::string(reply.text);
+}
+
+void CollectorProcess::program_ended(int wait_status) {
+  send_message(link_.get(), LinkMessage::Kind::ProgramEnded, wait_status, "");
+}
+
+void CollectorProcess::cancel() { send_message(link_.get(), LinkMessage::Kind::Cancel, 0, ""); }
+
+int CollectorProcess::wait() {
+  int status = 0;
+  pid_t waited = 0;
+  do {
+    waited = ::waitpid(pid_, &status, 0);
+  } while (waited < 0 && errno == EINTR);
+  return waited == pid_ && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+int collect_for(int socket_fd, const CollectorOptions& given, const CollectFor& how) {
+  CollectorOptions options = given;
+  UniqueFd socket(socket_fd);
+  wire::Hello hello{};
+  if (::recv(socket.get(), &hello, sizeof hello, 0) != static_cast<ssize_t>(sizeof hello)) return 1;
+  if (hello.magic != wire::kHelloMagic || hello.version != wire::kHelloVersion) {
+    return refuse(socket.get(), "the recorder and this heaptape are of different versions");
+  }
+  Result<SharedMemory> memory = SharedMemory::create(options);
+  if (!memory.ok()) return refuse(socket.get(), memory.error().sentence);
+  prepare_collector_process(memory.value(), socket.get());
+  if (how.prepared) how.prepared();
+
+  const auto program = how.program != 0 ? how.program : static_cast<pid_t>(hello.pid);
+  // It waits for our reply; afterwards a short program may be gone before we look.
+  const ProcFiles proc(program);
+  const std::string path = proc.executable();
+  if (options.program.empty()) options.program = path;
+  if (options.command.empty()) options.command = proc.facts()["command"];
+  Collector collector(options, std::move(memory).value(), program, path.empty() ? "program" : path);
+  if (const Result<> created = collector.create_tape(program); !created.ok()) {
+    return refuse(socket.get(), created.error().sentence);
+  }
+  collector.hold_program();
+  wire::HelloReply reply{};
+  reply.pid = static_cast<std::uint32_t>(::getpid());
+  if (!send_reply(socket.get(), reply, collector.memory_fd())) return 1;
+  socket.reset();
+  CollectorResult result = collector.run(UniqueFd(), [&](const std::string& text) { tell_through(program, text); });
+  if (!result.problem.empty() && !result.told) {
+    tell_through(program, result.problem);
+    result.told = true;
+  }
+  finish(options, result);
+  print_result(result, options.quiet);
+  return exit_status(result);
+}
+
+} // namespace heaptape

@@ -1,0 +1,138 @@
+#include "collector/recording/listener.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <set>
+
+#include "base/system_error.h"
+#include "base/unique_fd.h"
+#include "collector/recording/collector_process.h"
+#include "collector/control/control_folder.h"
+#include "collector/control/control_server.h"
+
+namespace heaptape {
+
+namespace {
+
+std::atomic<bool> g_stop{false}; // of the listener, and of each worker
+
+void on_stop(int) { g_stop.store(true, std::memory_order_relaxed); }
+
+void handle(int signal, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  ::sigaction(signal, &action, nullptr);
+}
+
+Error cannot_listen(const std::string& path) {
+  return {ErrorCode::Io, "cannot listen at " + path + ": " + system_message(errno)};
+}
+
+// A socket that somebody listens at stays his; one that was left behind is replaced.
+Result<UniqueFd> listen_at(const std::string& path) {
+  const auto address = socket_address(path);
+  if (!address) return Error{ErrorCode::Usage, "'" + path + "' is too long a path for a socket"};
+  const auto* generic = reinterpret_cast<const sockaddr*>(&*address);
+  struct stat facts {};
+  if (::lstat(path.c_str(), &facts) == 0) {
+    if (!S_ISSOCK(facts.st_mode)) return Error{ErrorCode::Exists, path + " exists and is no socket"};
+    const UniqueFd probe(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    if (::connect(probe.get(), generic, sizeof *address) == 0) {
+      return Error{ErrorCode::Exists, "somebody listens at " + path + " already"};
+    }
+    if (errno == ECONNREFUSED) ::unlink(path.c_str());
+  }
+  UniqueFd listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!listener) return cannot_listen(path);
+  const mode_t before = ::umask(0177);
+  const bool bound = ::bind(listener.get(), generic, sizeof *address) == 0;
+  ::umask(before);
+  if (!bound || ::listen(listener.get(), 128) != 0) return cannot_listen(path);
+  return listener;
+}
+
+class Listener {
+public:
+  Listener(UniqueFd socket, const CollectorOptions& options, const std::function<void(const std::string&)>& tell)
+      : socket_(std::move(socket)), options_(options), tell_(tell) {
+    options_.should_stop = [] { return g_stop.load(std::memory_order_relaxed); };
+  }
+
+  void run() {
+    // Blocked but while we wait, so that none comes between a look and the wait.
+    sigset_t blocked, while_waiting;
+    ::sigemptyset(&blocked);
+    for (const int signal : {SIGTERM, SIGINT, SIGCHLD}) ::sigaddset(&blocked, signal);
+    ::sigprocmask(SIG_BLOCK, &blocked, &while_waiting);
+    handle(SIGTERM, on_stop);
+    handle(SIGINT, on_stop);
+    handle(SIGCHLD, [](int) {});
+    while (!g_stop) {
+      reap();
+      pollfd ready{socket_.get(), POLLIN, 0};
+      if (::ppoll(&ready, 1, nullptr, &while_waiting) > 0) take_program();
+    }
+    // Again and again: one that is just becoming a collector does not hear the first.
+    while (reap(), !workers_.empty()) {
+      for (const pid_t worker : workers_) ::kill(worker, SIGTERM);
+      const timespec moment{0, 50'000'000};
+      ::ppoll(nullptr, 0, &moment, &while_waiting);
+    }
+  }
+
+private:
+  void reap() {
+    pid_t ended = 0;
+    while ((ended = ::waitpid(-1, nullptr, WNOHANG)) > 0) workers_.erase(ended);
+    if (ended < 0 && errno == ECHILD) workers_.clear();
+  }
+
+  void take_program() {
+    UniqueFd program(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!program || !peer_is_allowed(program.get())) return;
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    ::getsockopt(program.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size);
+    const timeval patience{10, 0}; // somebody who connects and says nothing
+    ::setsockopt(program.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    const pid_t worker = ::fork();
+    if (worker < 0) return tell_("a program asked, but no process could be made for it: " + system_message(errno));
+    if (worker > 0) {
+      workers_.insert(worker);
+      return;
+    }
+    socket_.reset();
+    handle(SIGCHLD, SIG_DFL);
+    // What the program says of its pid is true where it lives; the kernel says what it is called here.
+    ::_exit(
+        collect_for(program.release(), options_, {.program = peer.pid, .prepared = [] { handle(SIGTERM, on_stop); }}));
+  }
+
+  UniqueFd socket_;
+  CollectorOptions options_;
+  const std::function<void(const std::string&)>& tell_;
+  std::set<pid_t> workers_;
+};
+
+} // namespace
+
+Result<> listen_for_programs(const std::string& socket, const CollectorOptions& options,
+                             const std::function<void(const std::string&)>& tell) {
+  Result<UniqueFd> listening = listen_at(socket);
+  if (!listening) return listening.error();
+  tell("listening at " + socket + "; programs come with HEAPTAPE_COLLECTOR=unix:" + socket);
+  Listener(std::move(listening).value(), options, tell).run();
+  ::unlink(socket.c_str());
+  return Unit{};
+}
+
+} // namespace heaptape

@@ -1,0 +1,366 @@
+#include "collector/recording/recording.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "analysis/index/summary_of.h"
+#include "wire/loss_name.h"
+
+namespace heaptape {
+
+namespace {
+
+// Whether the process runs another file than this one, as far as both can be seen.
+bool is_other_file(pid_t pid, const std::string& path) {
+  struct stat expected {
+  }, running{};
+  if (::stat(path.c_str(), &expected) != 0) return false;
+  if (::stat(("/proc/" + std::to_string(pid) + "/exe").c_str(), &running) != 0) return false;
+  return expected.st_dev != running.st_dev || expected.st_ino != running.st_ino;
+}
+
+constexpr std::uint64_t kMs = 1'000'000;
+constexpr std::uint64_t kFirstSampleEvery = 10 * kMs;
+constexpr std::uint64_t kSamplesPerSpacing = 512; // then twice as far apart: an hour makes 5,000, a week 9,000
+constexpr std::uint64_t kUpkeepEvery = 250 * kMs;
+constexpr std::uint64_t kFlushEvery = 2000 * kMs;  // how much of a slow program's tape a killed collector may lose
+constexpr std::uint64_t kHookPatience = 100 * kMs; // far longer than any hook takes while its thread runs
+constexpr std::uint64_t kFlushPatience = 5000 * kMs;
+constexpr std::size_t kSamplesPerBlock = 256;
+constexpr std::size_t kCpuSamplesPerBlock = 16384;
+constexpr std::size_t kEndedThreadsPerBlock = 1024;
+constexpr std::size_t kNamesPerUpkeep = 256;
+constexpr std::size_t kMarksPerBlock = 8192;
+
+ClockReading program_clock(const wire::Header& header) {
+  return {header.clock_base_ticks.load(std::memory_order_relaxed),
+          header.clock_base_monotonic_ns.load(std::memory_order_relaxed)};
+}
+
+} // namespace
+
+Recording::Recording(const SharedMemory& memory, TapeWriter* writer, RecordingFacts facts)
+    : memory_(memory), facts_(std::move(facts)), proc_(facts_.pid),
+      stacks_(memory.nodes(), memory.config().node_capacity), modules_(memory.module_log()),
+      sink_(writer, stacks_, facts_.max_tape_bytes), rings_(memory, threads_), desk_(memory), maps_(facts_.pid),
+      sample_every_ns_(kFirstSampleEvery) {
+  make_builder();
+  const wire::Header& header = memory.header();
+  clock_.start(header.clock_is_tsc.load(std::memory_order_relaxed) != 0, program_clock(header), facts_.tape_start_ns);
+  sink_.follow(builder_->model().totals());
+  builder_->answer_at(desk_);
+  image_ = proc_.stat();
+  tids_are_ours_ = header.pid.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(facts_.pid);
+  write_meta(facts_.meta);
+  if (facts_.hold_files) files_.hold_executable(executable_, std::move(facts_.executable));
+}
+
+// The watcher costs something per event, so who has none gets a builder without.
+void Recording::make_builder() {
+  const std::uint32_t slots = memory_.config().slot_count;
+  if (facts_.watcher == nullptr) {
+    builder_ = std::make_unique<EventBuilder<TapeSink>>(clock_, stacks_, rings_, slots, sink_);
+    return;
+  }
+  watched_ = std::make_unique<WatchedSink>(sink_, stacks_, *facts_.watcher);
+  builder_ = std::make_unique<EventBuilder<WatchedSink>>(clock_, stacks_, rings_, slots, *watched_);
+  watched_->follow(builder_->marks());
+}
+
+void Recording::tell_watcher() {
+  watched_->hand_over();
+  WatcherWish wish = facts_.watcher->on_round(clock_.plain_us(clock_.now()));
+  for (Mark& mark : wish.marks) builder_->marks().add_own(std::move(mark));
+  wants_stop_ |= wish.stop_program;
+}
+
+void Recording::CountOnly::consume(std::span<RingItem> items) {
+  for (const RingItem& item : items) {
+    if (item.kind() != EventKind::None && item.kind() < EventKind::TapeKinds) ++events;
+  }
+}
+
+void Recording::write_meta(const Meta& known) {
+  Meta meta = proc_.facts();
+  // A program that goes on as another at once (a script's "exec", /usr/bin/env) may have done so before we looked.
+  const auto program = known.find("program");
+  replaced_early_ = program != known.end() && meta.contains("program") && is_other_file(proc_.pid(), program->second);
+  for (const auto& [name, value] : known) {
+    if (replaced_early_ && (name == "program" || name == "command"))
+      meta[name] = value;
+    else
+      meta.try_emplace(name, value);
+  }
+  executable_ = meta["program"];
+  sink_.write([&](TapeWriter& writer) { return writer.add_meta(meta); });
+}
+
+Round Recording::step(std::uint64_t now_ns) {
+  clock_.calibrate();
+  const Round round = rings_.round(clock_, consumer());
+  take_thread_names();
+  if (failed()) desk_.close();
+  write_modules();
+  if (watched_ != nullptr) [[unlikely]]
+    tell_watcher();
+  if (builder_->marks().waiting().size() >= kMarksPerBlock) write_marks();
+  keep_house(now_ns, round.more || round.fullest > memory_.config().ring_records / 16);
+  return round;
+}
+
+void Recording::catch_up() {
+  const std::uint64_t until = clock_.now(), begin_ns = monotonic_ns();
+  while (true) {
+    clock_.calibrate();
+    const std::uint64_t waited_ns = monotonic_ns() - begin_ns;
+    const bool at_once = waited_ns >= kHookPatience;
+    const Round round = at_once ? rings_.round_at_once(clock_, consumer()) : rings_.round(clock_, consumer());
+    write_modules();
+    // A program that allocates without pause always has more; one that is quiet does not move the time on.
+    const bool nothing_left = !round.more && (rings_.queued() == 0 || at_once);
+    if (nothing_left || rings_.handed_over_until() >= until || waited_ns >= kFlushPatience) return;
+    if (!round.more) std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+}
+
+void Recording::flush() {
+  catch_up();
+  if (failed()) return;
+  take_sample();
+  name_threads();
+  reap_threads();
+  take_thread_names();
+  if (watched_ != nullptr) tell_watcher();
+  sink_.flush();
+  write_marks();
+  write_cpu();
+  write_pools();
+  write_threads(true);
+  write_samples();
+  if (!maps_.reading()) maps_.begin(clock_.plain_us(clock_.now()));
+  while (maps_.reading() && !failed()) read_maps(monotonic_ns(), 20 * kMs);
+}
+
+void Recording::mark(const std::string& name, MarkKind kind) {
+  catch_up();
+  builder_->marks().add_own(
+      {.name = name, .event = builder_->events(), .time_us = clock_.to_us(clock_.now()), .kind = kind});
+  flush();
+}
+
+LiveRecording Recording::figures() const {
+  const HeapTotals& totals = builder_->model().totals();
+  LiveRecording figures;
+  figures.pid = facts_.pid;
+  figures.elapsed_us = clock_.plain_us(clock_.now());
+  figures.events = builder_->events();
+  figures.live_bytes = totals.live_bytes;
+  figures.live_blocks = totals.live_blocks;
+  figures.peak_bytes = totals.peak_bytes;
+  figures.tape_bytes = sink_.bytes_written();
+  return figures;
+}
+
+void Recording::keep_house(std::uint64_t now_ns, bool busy) {
+  if (now_ns >= next_sample_ns_) {
+    take_sample();
+    next_sample_ns_ = now_ns + sample_every_ns_;
+  }
+  look_at_maps(now_ns, busy);
+  // While records wait to be merged, the name of a thread may be among them.
+  const std::size_t most_ended = rings_.queued() == 0 ? kEndedThreadsPerBlock : 16 * kEndedThreadsPerBlock;
+  if (threads_.ended().size() >= most_ended) write_threads(false);
+  if (builder_->cpu().waiting() >= kCpuSamplesPerBlock) write_cpu();
+  if (now_ns < next_upkeep_ns_) return;
+  next_upkeep_ns_ = now_ns + kUpkeepEvery;
+  name_threads();
+  reap_threads();
+  if ((sink_.events_waiting() == 0 && !builder_->cpu().anything_new()) || next_flush_ns_ == 0)
+    next_flush_ns_ = now_ns + kFlushEvery;
+  if (now_ns < next_flush_ns_) return;
+  next_flush_ns_ = now_ns + kFlushEvery;
+  sink_.flush();
+  write_marks();
+  write_cpu();
+  write_pools();
+  if (threads_.count() != threads_written_) write_threads(true);
+}
+
+void Recording::write_marks() {
+  const std::vector<Mark> marks = builder_->marks().take();
+  if (marks.empty()) return;
+  sink_.write_stacks(); // theirs may be new
+  sink_.write([&](TapeWriter& writer) { return writer.add_marks(marks); });
+}
+
+void Recording::write_cpu() {
+  if (!builder_->cpu().anything_new()) return;
+  const CpuProfile more = builder_->cpu().take();
+  sink_.write_stacks();
+  sink_.write([&](TapeWriter& writer) { return writer.add_cpu(more); });
+}
+
+void Recording::write_pools() {
+  const std::vector<Pool> pools = builder_->pools().take();
+  if (!pools.empty()) sink_.write([&](TapeWriter& writer) { return writer.add_pools(pools); });
+}
+
+void Recording::write_modules() {
+  const std::uint64_t used = memory_.header().module_log_used.load(std::memory_order_relaxed);
+  if (used == module_log_seen_) return;
+  const std::vector<Module> found = modules_.take_new(used, executable_, clock_);
+  if (modules_.position() >= std::min(used, wire::kModuleLogBytes) || modules_.damaged()) module_log_seen_ = used;
+  if (facts_.hold_files)
+    for (const Module& module : found) files_.hold(module);
+  if (found.empty()) return;
+  if (facts_.watcher != nullptr) facts_.watcher->on_modules(found);
+  sink_.write([&](TapeWriter& writer) { return writer.add_modules(found); });
+}
+
+Thread Recording::describe(ThreadId id, const ThreadList::Known& known, std::uint64_t ended_us) const {
+  // The main thread's stack is the kernel's, and what the thread goes by lies elsewhere.
+  const bool is_main = known.tid == memory_.header().pid.load(std::memory_order_relaxed);
+  const std::uint64_t stack_top = !is_main ? known.stack_top : image_ ? image_->start_stack : 0;
+  return Thread{id, known.tid, known.name, clock_.plain_us(known.first_ticks), ended_us, stack_top};
+}
+
+// Those that ended; with `all` also those that live.
+void Recording::write_threads(bool all) {
+  std::vector<Thread> list;
+  for (const ThreadList::Ended& ended : threads_.ended()) {
+    list.push_back(describe(ended.id, ended.thread, clock_.plain_us(ended.ticks)));
+  }
+  threads_.ended().clear();
+  if (all) {
+    for (const auto& [id, known] : threads_.live()) list.push_back(describe(ThreadId(id), known, 0));
+    threads_written_ = threads_.count();
+  }
+  if (!list.empty()) sink_.write([&](TapeWriter& writer) { return writer.add_threads(list); });
+}
+
+void Recording::take_sample() {
+  std::optional<Sample> sample = proc_.sample();
+  if (!sample) return;
+  sample->time_us = clock_.plain_us(clock_.now());
+  samples_.push_back(*sample);
+  virtual_bytes_ = sample->virtual_bytes;
+  if (samples_.size() >= kSamplesPerBlock) write_samples();
+  if (++samples_taken_ % kSamplesPerSpacing == 0) sample_every_ns_ *= 2;
+}
+
+// A few thousand mappings at a time, so that the rings do not wait.
+void Recording::look_at_maps(std::uint64_t now_ns, bool busy) {
+  if (failed() || !sink_.has_tape()) return;
+  if (!maps_.reading()) {
+    if (!maps_pace_.due(now_ns, virtual_bytes_)) return;
+    // Stamped before it is read: what is mapped meanwhile has an event behind it.
+    maps_.begin(clock_.plain_us(clock_.now()));
+  }
+  read_maps(now_ns, busy ? 2 * kMs : 20 * kMs);
+}
+
+void Recording::read_maps(std::uint64_t now_ns, std::uint64_t most_ns) {
+  const std::optional<MapsChange> change = maps_.go_on(most_ns);
+  if (maps_.reading()) return;
+  maps_pace_.asked(now_ns, maps_.cost_ns(), virtual_bytes_, change.has_value());
+  if (!change) return;
+  const std::uint64_t number = maps_.moments() - 1;
+  sink_.write([&](TapeWriter& writer) { return writer.add_maps(number, *change, maps_.names()); });
+}
+
+void Recording::write_samples() {
+  if (!samples_.empty()) sink_.write([&](TapeWriter& writer) { return writer.add_samples(samples_); });
+  samples_.clear();
+}
+
+void Recording::name_threads() {
+  std::size_t left = kNamesPerUpkeep;
+  for (auto& [id, known] : threads_.live()) {
+    if (known.tid == 0 || known.named) continue;
+    if (left-- == 0) break;
+    if (std::string name = proc_.thread_name(known.tid); !name.empty()) known.name = std::move(name);
+  }
+}
+
+void Recording::take_thread_names() {
+  for (MarkCollector::ThreadName& given : builder_->marks().take_thread_names()) {
+    threads_.name(given.thread, std::move(given.name));
+    threads_written_ = 0; // those on the tape have the old name
+  }
+}
+
+void Recording::reap_threads() {
+  if (!tids_are_ours_ || !proc_.has_thread(static_cast<std::uint32_t>(facts_.pid))) return;
+  rings_.reap([&](std::uint32_t tid) { return !proc_.has_thread(tid); });
+}
+
+bool Recording::program_replaced() const {
+  if (replaced_early_) return true;
+  const std::optional<ProcStat> now = proc_.stat();
+  if (!image_ || !now || now->start_stack == 0) return false;
+  return now->start_code != image_->start_code || now->start_stack != image_->start_stack;
+}
+
+Summary Recording::summarize() const {
+  const HeapTotals& totals = sink_.totals_written();
+  Summary summary = summary_of(totals);
+  summary.reordered = builder_->reordered();
+  const auto lose = [&](const std::string& name, std::uint64_t count) {
+    if (count != 0) summary.losses[name] += count;
+  };
+  for (std::size_t i = 0; i < static_cast<std::size_t>(wire::Loss::Count); ++i) {
+    lose(wire::loss_name(static_cast<wire::Loss>(i)), memory_.header().losses[i].load(std::memory_order_relaxed));
+  }
+  lose(kLossUnfinished, rings_.holes());
+  lose(wire::loss_name(wire::Loss::StackCut), stacks_.cut_stacks());
+  lose(wire::loss_name(wire::Loss::StackTooDeep), stacks_.too_deep_stacks());
+  lose(kLossDamaged, builder_->damaged() + stacks_.damaged() + (modules_.damaged() ? 1 : 0));
+  lose(kLossStuck, rings_.forced_rounds());
+  lose(wire::kPausedName, builder_->paused_blocks());
+  lose(kLossNotWritten, builder_->events() - totals.events + count_only_.events);
+  return summary;
+}
+
+void Recording::drain() {
+  clock_.calibrate();
+  end_us_ = clock_.plain_us(clock_.now());
+  if (!failed()) take_sample();
+  rings_.finish(consumer());
+  take_thread_names();
+  write_modules();
+  if (watched_ != nullptr) tell_watcher();
+  sink_.flush();
+  write_marks();
+  write_cpu();
+  write_pools();
+}
+
+// Not as drain(), which takes a record that is not ready for one that never will be, and would not end while others are made.
+void Recording::break_off() {
+  flush();
+  end_us_ = clock_.plain_us(clock_.now());
+}
+
+Summary Recording::finish(Ending ending, std::int32_t detail, const std::string& note) {
+  Summary summary = summarize();
+  summary.duration_us = std::max(end_us_, clock_.last_us());
+  summary.ending = ending;
+  summary.ending_detail = detail;
+  summary.note = note;
+  const auto write_summary = [&] { sink_.write([&](TapeWriter& writer) { return writer.add_summary(summary); }); };
+  // A full disk may have room for a few bytes, and --max-tape means the events; the summary is what is wanted most then.
+  const bool was_failed = failed();
+  sink_.ignore_failure();
+  if (was_failed) write_summary();
+  write_threads(true);
+  write_samples();
+  if (!was_failed) write_summary();
+  if (facts_.watcher != nullptr) facts_.watcher->on_end(summary);
+  return summary;
+}
+
+} // namespace heaptape

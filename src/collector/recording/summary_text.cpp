@@ -1,0 +1,108 @@
+#include "collector/recording/summary_text.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/signal_name.h"
+#include "wire/loss_name.h"
+
+namespace heaptape {
+
+namespace {
+
+std::string grouped(std::uint64_t number) {
+  const std::string digits = std::to_string(number);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i != 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
+std::string decimal(double number, int places) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", places, number);
+  return text;
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+  if (bytes < 1000) return std::to_string(bytes) + " B";
+  auto amount = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (amount >= 999.95 && unit + 1 < std::size(kUnits)) {
+    amount /= 1000;
+    ++unit;
+  }
+  return decimal(amount, amount < 10 ? 2 : 1) + " " + kUnits[unit];
+}
+
+// "0 lost", "12 lost (ring full)"; stacks that miss their outer frames are events with less detail, not lost ones.
+std::string losses_text(const Summary& summary) {
+  std::uint64_t lost = 0;
+  std::uint64_t stacks = 0;
+  std::uint64_t paused = 0;
+  std::string reasons;
+  for (const auto& [name, count] : summary.losses) {
+    if (name == wire::loss_name(wire::Loss::StackCut) || name == wire::loss_name(wire::Loss::StackTooDeep)) {
+      stacks += count;
+    } else if (name == wire::kPausedName) {
+      paused += count;
+    } else {
+      lost += count;
+      reasons += (reasons.empty() ? " (" : ", ") + name;
+    }
+  }
+  std::string text = grouped(lost) + " lost" + (reasons.empty() ? "" : reasons + ")");
+  if (stacks != 0) text += ", " + grouped(stacks) + (stacks == 1 ? " stack cut short" : " stacks cut short");
+  if (paused != 0) text += ", " + grouped(paused) + (paused == 1 ? " block" : " blocks") + " left out while paused";
+  return text;
+}
+
+} // namespace
+
+// One write call, so that lines of two processes do not mix.
+void print_line(const std::string& text) {
+  const std::string line = "heaptape: " + text + "\n";
+  (void)!::write(STDERR_FILENO, line.data(), line.size());
+}
+
+std::string summary_text(const CollectorResult& result) {
+  const Summary& summary = result.summary;
+  const std::string samples = grouped(result.cpu_samples) + (result.cpu_samples == 1 ? " CPU sample" : " CPU samples");
+  const std::string time = " in " + decimal(static_cast<double>(summary.duration_us) / 1e6, 2) + " s, ";
+  std::string text;
+  if (summary.events == 0 && result.cpu_samples != 0) {
+    text = samples + time;
+  } else {
+    text = grouped(summary.events) + (summary.events == 1 ? " event" : " events") + time + "peak " +
+           bytes_text(summary.peak_bytes) + ", still live " + bytes_text(summary.live_bytes) + " in " +
+           grouped(summary.live_blocks) + (summary.live_blocks == 1 ? " block, " : " blocks, ") +
+           (result.cpu_samples != 0 ? samples + ", " : "");
+  }
+  text += losses_text(summary);
+  if (!result.tape.empty()) {
+    text += " -> " + result.tape + " (" + bytes_text(result.tape_bytes);
+    if (summary.events != 0) {
+      const double each = static_cast<double>(result.tape_bytes) / static_cast<double>(summary.events);
+      text += ", " + decimal(each, 2) + " bytes/event";
+    }
+    text += ")";
+  }
+  if (!result.log.empty()) text += (result.tape.empty() ? " -> " : ", ") + result.log;
+  if (summary.ending == Ending::Killed) text += "; killed by " + signal_name(summary.ending_detail);
+  if (summary.ending == Ending::Replaced) text += "; it became another program by exec, which --follow records too";
+  return text;
+}
+
+void print_result(const CollectorResult& result, bool quiet) {
+  if (!result.problem.empty() && !result.told) print_line(result.problem);
+  if (quiet) return;
+  for (const std::string& remark : result.remarks) print_line(remark);
+  const bool recorded = !result.tape.empty() || (result.attached && result.problem.empty()); // maybe for a log alone
+  if (recorded) print_line(summary_text(result));
+}
+
+} // namespace heaptape

@@ -1,0 +1,152 @@
+#include "collector/rings/shared_memory.h"
+
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <string>
+#include <utility>
+
+namespace heaptape {
+
+namespace {
+
+Error system_error(const char* what) { return Error{ErrorCode::Io, std::string(what) + ": " + std::strerror(errno)}; }
+
+// NORESERVE: the mapping is more than a GB of address space of which little is ever touched.
+std::byte* map_whole(int fd, std::uint64_t bytes) {
+  void* base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  return base == MAP_FAILED ? nullptr : static_cast<std::byte*>(base);
+}
+
+std::uint64_t random_key() {
+  std::uint64_t key = 0;
+  if (::getrandom(&key, sizeof key, GRND_NONBLOCK) != static_cast<ssize_t>(sizeof key)) {
+    key = (static_cast<std::uint64_t>(::getpid()) << 32) ^ reinterpret_cast<std::uintptr_t>(&key);
+  }
+  return key != 0 ? key : 1;
+}
+
+bool same_layout(const wire::Config& a, const wire::Config& b) {
+  return a.slot_count == b.slot_count && a.ring_records == b.ring_records && a.ring_stride == b.ring_stride &&
+         a.table_count == b.table_count && a.node_capacity == b.node_capacity && a.slots == b.slots &&
+         a.modules == b.modules && a.answer == b.answer && a.nodes == b.nodes && a.rings == b.rings &&
+         a.total_bytes == b.total_bytes;
+}
+
+// The program has the same limit on its address space as we have, and needs most of it for itself.
+wire::Config fitting_config(const CollectorOptions& options) {
+  wire::Config config = wire::make_config(options.slot_count, options.ring_records);
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return config;
+  constexpr std::uint32_t kFewTables = 7;
+  constexpr std::uint32_t kFewestSlots = 8;
+  std::uint32_t slots = options.slot_count;
+  const auto needed = [&config] { return config.total_bytes + wire::table_offset(config.table_count); };
+  while (needed() > limit.rlim_cur / 8 && slots > kFewestSlots) {
+    slots /= 2;
+    config = wire::make_config(slots, options.ring_records, kFewTables);
+  }
+  return config;
+}
+
+bool sane_counts(std::uint32_t slot_count, std::uint32_t ring_records) {
+  return slot_count >= 1 && slot_count <= 1U << 16 && ring_records >= 8 && ring_records <= 1U << 24 &&
+         std::has_single_bit(ring_records);
+}
+
+} // namespace
+
+SharedMemory::SharedMemory(UniqueFd fd, std::byte* base, const wire::Config& config, std::uint64_t key)
+    : fd_(std::move(fd)), base_(base), config_(config), key_(key) {}
+
+SharedMemory::SharedMemory(SharedMemory&& other) noexcept
+    : fd_(std::move(other.fd_)), base_(std::exchange(other.base_, nullptr)), config_(other.config_), key_(other.key_) {}
+
+SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
+  if (this == &other) return *this;
+  unmap();
+  fd_ = std::move(other.fd_);
+  base_ = std::exchange(other.base_, nullptr);
+  config_ = other.config_;
+  key_ = other.key_;
+  return *this;
+}
+
+SharedMemory::~SharedMemory() { unmap(); }
+
+void SharedMemory::unmap() {
+  if (base_ != nullptr) ::munmap(base_, config_.total_bytes);
+  base_ = nullptr;
+}
+
+Result<SharedMemory> SharedMemory::create(const CollectorOptions& options) {
+  HT_CHECK(sane_counts(options.slot_count, options.ring_records));
+  wire::Config config = fitting_config(options);
+  config.max_depth = options.max_depth;
+  config.free_stacks = options.free_stacks ? 1 : 0;
+  config.on_full = options.on_full;
+  config.cpu_hz = options.cpu_hz;
+  config.no_heap = options.heap ? 0 : 1;
+
+  UniqueFd fd(::memfd_create("heaptape", MFD_CLOEXEC));
+  if (!fd) return system_error("cannot create the memory shared with the program");
+  if (::ftruncate(fd.get(), static_cast<off_t>(config.total_bytes)) != 0) {
+    return system_error("cannot size the memory shared with the program");
+  }
+  std::byte* base = map_whole(fd.get(), config.total_bytes);
+  if (base == nullptr) return system_error("cannot map the memory shared with the program");
+
+  auto* header = new (base) wire::Header;
+  header->version = wire::kVersion;
+  header->header_bytes = sizeof(wire::Header);
+  header->key = random_key();
+  header->config = config;
+  header->collector_state.store(wire::kCollectorAlive, std::memory_order_relaxed);
+  header->magic = wire::kMagic;
+  return SharedMemory(std::move(fd), base, config, header->key);
+}
+
+Result<SharedMemory> SharedMemory::map_existing(UniqueFd fd) {
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) return system_error("cannot read the memory shared with the program");
+  const auto bytes = static_cast<std::uint64_t>(status.st_size);
+  if (bytes < wire::kPage) return Error{ErrorCode::Malformed, "the shared memory is too small"};
+  std::byte* base = map_whole(fd.get(), bytes);
+  if (base == nullptr) return system_error("cannot map the memory shared with the program");
+
+  const auto* header = reinterpret_cast<const wire::Header*>(base);
+  const wire::Config config = header->config;
+  const bool fits = header->magic == wire::kMagic && header->version == wire::kVersion &&
+                    header->header_bytes == sizeof(wire::Header) && config.total_bytes == bytes &&
+                    sane_counts(config.slot_count, config.ring_records) && config.table_count >= 1 &&
+                    config.table_count <= wire::kTableCount &&
+                    same_layout(config, wire::make_config(config.slot_count, config.ring_records, config.table_count));
+  if (!fits) {
+    ::munmap(base, bytes);
+    return Error{ErrorCode::Malformed, "the shared memory was made by another version of heaptape"};
+  }
+  return SharedMemory(std::move(fd), base, config, header->key);
+}
+
+wire::ThreadSlot& SharedMemory::slot(std::uint32_t index) const {
+  HT_CHECK(index < config_.slot_count);
+  return reinterpret_cast<wire::ThreadSlot*>(base_ + config_.slots)[index];
+}
+
+wire::Record* SharedMemory::ring(std::uint32_t index) const {
+  HT_CHECK(index < config_.slot_count);
+  return reinterpret_cast<wire::Record*>(base_ + config_.rings + index * config_.ring_stride);
+}
+
+const wire::StackNode* SharedMemory::nodes() const {
+  return reinterpret_cast<const wire::StackNode*>(base_ + config_.nodes);
+}
+
+} // namespace heaptape

@@ -1,0 +1,98 @@
+#include "collector/rings/slot_reader.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/check.h"
+
+namespace heaptape {
+
+SlotReader::SlotReader(std::uint32_t index, wire::ThreadSlot& slot, wire::Record* ring, std::uint32_t capacity)
+    : slot_(slot), ring_(ring), index_(index), capacity_(capacity),
+      shift_(static_cast<unsigned>(std::countr_zero(capacity))) {
+  HT_CHECK(std::has_single_bit(capacity));
+}
+
+void SlotReader::start_thread(std::uint32_t tid, std::uint64_t ticks, std::uint64_t stack_top, ThreadList& threads) {
+  if (thread_ != ThreadId{}) threads.end(thread_, std::max(ticks, last_time_));
+  tid_ = tid;
+  thread_ = threads.start(tid, ticks, stack_top);
+}
+
+void SlotReader::forget_thread(ThreadList& threads) {
+  if (thread_ != ThreadId{}) threads.end(thread_, last_time_);
+  thread_ = ThreadId{};
+  tid_ = 0;
+}
+
+inline void SlotReader::take_in(std::uint64_t word0, const wire::Record& record, ThreadList& threads) {
+  RingItem item;
+  item.word0 = word0 & ~wire::kPhaseBit;
+  item.word1 = record.word1.load(std::memory_order_relaxed);
+  item.word2 = record.word2.load(std::memory_order_relaxed);
+  item.slot = index_;
+  if (item.kind() == EventKind::ThreadStart) [[unlikely]]
+    start_thread(static_cast<std::uint32_t>(item.size()), item.time(), item.address(), threads);
+  else if (thread_ == ThreadId{}) [[unlikely]]
+    start_thread(slot_.tid.load(std::memory_order_relaxed), item.time(), 0, threads);
+  item.thread = thread_.value;
+  last_time_ = std::max(last_time_, item.time());
+  queue_.push(item);
+}
+
+std::size_t SlotReader::read(std::size_t limit, ThreadList& threads) {
+  limit = std::min<std::size_t>(limit, capacity_);
+  std::size_t count = 0;
+  while (count < limit && has_ready()) {
+    // Within one lap the phase is constant and the records lie side by side.
+    const std::uint64_t offset = position_ & (capacity_ - 1);
+    const std::size_t stretch = std::min<std::size_t>({limit - count, capacity_ - offset, 512});
+    const std::uint64_t phase = phase_at(position_);
+    queue_.reserve(stretch);
+    const wire::Record* record = ring_ + offset;
+    std::size_t done = 0;
+    for (; done < stretch; ++done, ++record) {
+      const std::uint64_t word0 = record->word0.load(std::memory_order_acquire); // pairs with the recorder's publishing
+      if ((word0 & wire::kPhaseBit) != phase) break;
+      take_in(word0, *record, threads);
+    }
+    position_ += done;
+    count += done;
+    if (done < stretch) break;
+  }
+  if (count != 0)
+    slot_.taken.store(position_, std::memory_order_release); // the space may be written again from here on
+  return count;
+}
+
+bool SlotReader::read_past_holes(std::size_t limit, ThreadList& threads) {
+  const std::uint64_t reserved = slot_.reserved.load(std::memory_order_acquire);
+  // A count that lies behind us, or further ahead than the ring is long, makes no sense.
+  const std::uint64_t all = std::clamp(reserved, position_, position_ + capacity_);
+  const std::uint64_t end = std::min<std::uint64_t>(all, position_ + limit);
+  queue_.reserve(end - position_);
+  for (; position_ < end; ++position_) {
+    wire::Record& record = ring_[position_ & (capacity_ - 1)];
+    const std::uint64_t word0 = record.word0.load(std::memory_order_acquire); // pairs with the recorder's publishing
+    if ((word0 & wire::kPhaseBit) == phase_at(position_)) {
+      take_in(word0, record, threads);
+    } else {
+      ++holes_;
+      record.word0.store(phase_at(position_), std::memory_order_relaxed); // kind None
+    }
+  }
+  slot_.taken.store(position_, std::memory_order_release);
+  return end < all;
+}
+
+bool SlotReader::has_ready() const {
+  const std::uint64_t word0 = ring_[position_ & (capacity_ - 1)].word0.load(std::memory_order_relaxed);
+  return (word0 & wire::kPhaseBit) == phase_at(position_);
+}
+
+std::uint64_t SlotReader::fill() const {
+  const std::uint64_t reserved = slot_.reserved.load(std::memory_order_relaxed);
+  return reserved > position_ ? std::min<std::uint64_t>(reserved - position_, capacity_) : 0;
+}
+
+} // namespace heaptape

@@ -1,0 +1,174 @@
+#include "report/pages/event_text.h"
+
+#include <fmt/compile.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "report/text/json_text.h"
+#include "report/text/mark_text.h"
+#include "report/figures/pools.h"
+#include "wire/stack_roots.h"
+
+namespace heaptape {
+namespace {
+
+constexpr unsigned kKindWidth = 18; // free_aligned_sized
+constexpr unsigned kSizeWidth = 12;
+
+unsigned digits(std::uint64_t number) {
+  unsigned count = 1;
+  for (; number >= 10; number /= 10) ++count;
+  return count;
+}
+
+void put(fmt::memory_buffer& out, std::string_view text) { out.append(text.data(), text.data() + text.size()); }
+
+void put_spaces(fmt::memory_buffer& out, unsigned count) {
+  static constexpr std::string_view kSpaces = "                                ";
+  for (; count > kSpaces.size(); count -= static_cast<unsigned>(kSpaces.size())) put(out, kSpaces);
+  put(out, kSpaces.substr(0, count));
+}
+
+// Right-aligned. Written out because the general formatter costs as much as all the rest of a line.
+void put_number(fmt::memory_buffer& out, std::uint64_t number, unsigned width) {
+  const fmt::format_int text(number);
+  const auto length = static_cast<unsigned>(text.size());
+  if (length < width) put_spaces(out, width - length);
+  put(out, {text.data(), text.size()});
+}
+
+void put_time(fmt::memory_buffer& out, std::uint64_t us, unsigned width) {
+  put_number(out, us / 1'000'000, width > 7 ? width - 7 : 1);
+  char fraction[7] = {'.', '0', '0', '0', '0', '0', '0'};
+  std::uint64_t rest = us % 1'000'000;
+  for (unsigned i = 6; rest != 0; --i, rest /= 10) fraction[i] = static_cast<char>('0' + rest % 10);
+  put(out, {fraction, sizeof fraction});
+}
+
+void put_address(fmt::memory_buffer& out, std::uint64_t address) {
+  char text[18] = {'0', 'x'};
+  unsigned length = 2;
+  for (int shift = std::max(11, (63 - __builtin_clzll(address | 1)) / 4) * 4; shift >= 0; shift -= 4) {
+    text[length++] = "0123456789abcdef"[address >> shift & 0xf];
+  }
+  put(out, {text, length});
+}
+
+bool has_old_address(const Event& event) { return is_reallocation(event.kind) || event.kind == EventKind::Mremap; }
+
+} // namespace
+
+ColumnWidths ColumnWidths::of(std::uint64_t last_number, std::uint64_t last_us, std::uint32_t last_thread) {
+  ColumnWidths widths;
+  widths.number = std::max(widths.number, digits(last_number));
+  widths.time = std::max(widths.time, digits(last_us / 1'000'000) + 7);
+  widths.thread = std::max(widths.thread, digits(last_thread));
+  return widths;
+}
+
+ColumnWidths ColumnWidths::of(const TapeReader& tape) {
+  std::uint64_t last_number = 0, last_us = 0;
+  for (const EventBlockInfo& block : tape.event_blocks()) {
+    last_number = std::max(last_number, block.last_number());
+    last_us = std::max(last_us, block.last_us);
+  }
+  std::uint32_t last_thread = 0;
+  for (const Thread& thread : tape.threads()) last_thread = std::max(last_thread, thread.id.value);
+  return of(last_number, last_us, last_thread);
+}
+
+void append_titles(fmt::memory_buffer& out, const ColumnWidths& widths) {
+  fmt::format_to(fmt::appender(out), "#{:>{}}  {:>{}}  {:>{}}  {:<{}} {:<14} {:>{}}\n", "event", widths.number - 1,
+                 "seconds", widths.time, "thread", widths.thread + 1, "kind", kKindWidth, "address", "size",
+                 kSizeWidth);
+}
+
+void append_event(fmt::memory_buffer& out, const Event& event, const ColumnWidths& widths,
+                  const std::vector<Pool>& pools) {
+  put_number(out, event.number, widths.number);
+  put_spaces(out, 2);
+  put_time(out, event.time_us, widths.time);
+  put(out, "  T");
+  const fmt::format_int thread(event.thread.value);
+  put(out, {thread.data(), thread.size()});
+  put_spaces(out, 2 + widths.thread - std::min(widths.thread, static_cast<unsigned>(thread.size())));
+  const std::string_view kind = kind_name(event.kind);
+  put(out, kind);
+  put_spaces(out, 1 + kKindWidth - std::min(kKindWidth, static_cast<unsigned>(kind.size())));
+  put_address(out, event.address);
+  if (has_size(event.kind)) {
+    out.push_back(' ');
+    put_number(out, event.size, kSizeWidth);
+  }
+  if (has_old_address(event) && event.old_address != 0) {
+    put(out, "  from ");
+    put_address(out, event.old_address);
+    if (event.kind == EventKind::Mremap) {
+      put(out, " size ");
+      put_number(out, event.old_size, 1);
+    }
+    if (event.old_released) put(out, " (released before)");
+  }
+  if (is_pool(event.kind)) {
+    put(out, event.address != 0 ? "  in pool " : "  everything in pool ");
+    put(out, pool_name(pools, pool_of(event)));
+  }
+  out.push_back('\n');
+}
+
+void append_mark(fmt::memory_buffer& out, const Mark& mark, const ColumnWidths& widths) {
+  put_spaces(out, widths.number + 2);
+  put_time(out, mark.time_us, widths.time);
+  fmt::format_to(fmt::appender(out), "  T{:<{}}  {:<{}} {}\n", mark.thread.value, widths.thread,
+                 mark_kind_name(mark.kind), kKindWidth, mark_words(mark));
+}
+
+void append_mark_json(fmt::memory_buffer& out, const Mark& mark) {
+  JsonWriter json;
+  json.begin_object().key("mark").begin_object();
+  write_mark_fields(json, mark);
+  put(out, json.end_object().end_object().text() + "\n");
+}
+
+void append_stack(fmt::memory_buffer& out, const Event& event, FrameNames& names) {
+  const std::uint64_t cut = names.each_frame(event.stack, [&](StackId node, std::uint64_t) {
+    put(out, "        ");
+    put(out, names.text(node, event.time_us));
+    out.push_back('\n');
+  });
+  if (cut == wire::kRootCut) put(out, "        (the way out of this frame is unknown)\n");
+  if (cut == wire::kRootTooDeep) put(out, "        (frames further out not recorded, see --max-depth)\n");
+}
+
+void append_event_json(fmt::memory_buffer& out, const Event& event, std::uint32_t tid, FrameNames* names,
+                       const std::vector<Pool>& pools) {
+  const auto to = fmt::appender(out);
+  fmt::format_to(to, FMT_COMPILE(R"({{"event":{},"time_us":{},"thread":{},"tid":{},"kind":"{}","address":"{:#x}")"),
+                 event.number, event.time_us, event.thread.value, tid, kind_name(event.kind), event.address);
+  if (has_size(event.kind)) fmt::format_to(to, FMT_COMPILE(R"(,"size":{})"), event.size);
+  if (has_old_address(event)) fmt::format_to(to, FMT_COMPILE(R"(,"old_address":"{:#x}")"), event.old_address);
+  if (event.kind == EventKind::Mremap) fmt::format_to(to, FMT_COMPILE(R"(,"old_size":{})"), event.old_size);
+  if (event.old_released) put(out, R"(,"old_released":true)");
+  if (is_pool(event.kind)) {
+    put(out, R"(,"pool":)");
+    put(out, json_string(pool_name(pools, pool_of(event))));
+  }
+  fmt::format_to(to, FMT_COMPILE(R"(,"stack":{})"), event.stack.value);
+  if (names != nullptr) {
+    const std::uint64_t cut = names->each_frame(event.stack, [](StackId, std::uint64_t) {});
+    if (cut == wire::kRootCut) put(out, R"(,"cut":"unknown")");
+    if (cut == wire::kRootTooDeep) put(out, R"(,"cut":"depth")");
+    put(out, R"(,"frames":[)");
+    bool first = true;
+    names->each_frame(event.stack, [&](StackId node, std::uint64_t) {
+      if (!first) out.push_back(',');
+      first = false;
+      put(out, names->json(node, event.time_us));
+    });
+    out.push_back(']');
+  }
+  put(out, "}\n");
+}
+
+} // namespace heaptape

@@ -1,0 +1,43 @@
+// One event as text for people or as a JSON object.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "report/pages/frame_names.h"
+#include "tape/event.h"
+#include "tape/reader.h"
+
+namespace heaptape {
+
+// The largest values to be printed, so that the columns of all events line up.
+struct ColumnWidths {
+  unsigned number = 6;
+  unsigned time = 8;
+  unsigned thread = 5; // without the T
+
+  static ColumnWidths of(const TapeReader& tape);
+  static ColumnWidths of(std::uint64_t last_number, std::uint64_t last_us, std::uint32_t last_thread);
+};
+
+// The titles of the columns, as a line that begins with '#'.
+void append_titles(fmt::memory_buffer& out, const ColumnWidths& widths);
+
+// One line: number, time in seconds, thread, kind, address, size, what it replaces, which of the pools it is in.
+void append_event(fmt::memory_buffer& out, const Event& event, const ColumnWidths& widths,
+                  const std::vector<Pool>& pools = {});
+
+// A line in the same columns for what the program said about itself: marks, texts, numbers.
+void append_mark(fmt::memory_buffer& out, const Mark& mark, const ColumnWidths& widths);
+void append_mark_json(fmt::memory_buffer& out, const Mark& mark);
+
+// The frames of its stack, innermost first, one indented line each; nothing when it has no stack.
+void append_stack(fmt::memory_buffer& out, const Event& event, FrameNames& names);
+
+// One line with everything there is. `tid` is the kernel's number of the event's thread. Without `names` no frames.
+void append_event_json(fmt::memory_buffer& out, const Event& event, std::uint32_t tid, FrameNames* names,
+                       const std::vector<Pool>& pools = {});
+
+} // namespace heaptape

@@ -1,0 +1,227 @@
+#include "report/pages/overview.h"
+
+#include <map>
+
+#include "base/number_text.h"
+#include "report/figures/worst_text.h"
+#include "wire/loss_name.h"
+
+namespace heaptape {
+namespace {
+
+constexpr std::size_t kLabel = 9; // columns of "  churn  "
+constexpr std::size_t kPoolsShown = 10;
+
+std::uint64_t heap_at(const Answers& answers, std::uint64_t time_us) {
+  const TimelineLevel& level = answers.timeline.levels.back();
+  if (level.buckets.empty()) return 0;
+  const std::uint64_t bucket = std::min<std::uint64_t>(time_us / level.bucket_us, level.buckets.size() - 1);
+  return level.buckets[bucket].max_bytes;
+}
+
+OverviewSection section(const TapeView& view, std::string name, std::string title, const std::vector<StackCost>& costs,
+                        Measure measure) {
+  return {std::move(name), std::move(title), measure,
+          worst_functions(view.names(), costs, {.measure = measure, .least_percent = 0.1})};
+}
+
+// A label in its column, then the text; what is too long goes on below it.
+void put_wrapped(std::string& out, const TextStyle& style, const std::string& label, const std::string& text) {
+  std::size_t column = kLabel;
+  out += style.dim(padded_left("  " + label, kLabel));
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string_view word = std::string_view(text).substr(at, end - at);
+    const std::size_t columns = columns_of(word);
+    if (style.width != 0 && column > kLabel && column + 1 + columns > style.width) {
+      out += "\n" + std::string(kLabel, ' ');
+      column = kLabel;
+    } else if (column > kLabel || at != 0) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += columns;
+    at = end + 1;
+  }
+  out += '\n';
+}
+
+std::string memory_text(const Overview& overview, const Answers& answers) {
+  const MemoryAtPeak& memory = *overview.memory;
+  const std::uint64_t rss = memory.rss_bytes, anonymous = std::min(memory.anonymous_bytes, rss);
+  const bool at_peak = heap_at(answers, memory.time_us) == answers.totals.peak_bytes;
+  std::string text = bytes_text(rss) + (at_peak ? " at peak" : " at " + duration_text(memory.time_us));
+  const std::uint64_t tape = memory.heap_bytes + memory.mapped_bytes;
+  if (tape > anonymous) {
+    return text + " = " + bytes_text(anonymous) + " anonymous + " + bytes_text(rss - anonymous) +
+           " files; the live heap was " + bytes_text(tape) + ", so not all of it was touched";
+  }
+  text += " = " + bytes_text(memory.heap_bytes) + " live heap";
+  if (memory.mapped_bytes != 0) text += " + " + bytes_text(memory.mapped_bytes) + " own mappings";
+  return text + " + " + bytes_text(anonymous - tape) + " free in arenas, stacks, data + " +
+         bytes_text(rss - anonymous) + " files";
+}
+
+std::string seen_text(const TapeView& view, const Overview& overview) {
+  std::string text;
+  if (overview.memory) {
+    text += percent_text(overview.memory->explained_bytes(), overview.memory->anonymous_bytes) +
+            " of the anonymous memory; ";
+  }
+  const bool known = view.tape().summary().has_value();
+  text += known ? count_of(overview.lost_events, "event") + " lost" : std::string("lost events unknown");
+  if (known)
+    text +=
+        overview.cut_stacks == 0 ? "; all stacks whole" : "; " + count_of(overview.cut_stacks, "stack") + " cut short";
+  return text;
+}
+
+} // namespace
+
+std::optional<MemoryAtPeak> memory_at_peak(const TapeReader& tape, const Answers& answers) {
+  const Sample* nearest = nullptr;
+  const auto distance = [&](const Sample& sample) {
+    const std::uint64_t peak = answers.totals.peak_us;
+    return sample.time_us > peak ? sample.time_us - peak : peak - sample.time_us;
+  };
+  for (const Sample& sample : tape.samples()) {
+    if (sample.rss_bytes != 0 && (nearest == nullptr || distance(sample) < distance(*nearest))) nearest = &sample;
+  }
+  if (nearest == nullptr) return std::nullopt;
+  return MemoryAtPeak{.time_us = nearest->time_us,
+                      .rss_bytes = nearest->rss_bytes,
+                      .anonymous_bytes = nearest->anonymous_bytes,
+                      .heap_bytes = heap_at(answers, nearest->time_us),
+                      .mapped_bytes = answers.mappings.anonymous_at_peak_bytes};
+}
+
+std::string nameless_sentence(const StackNames& names) {
+  std::map<NameId, std::size_t> modules;
+  std::size_t nameless = 0;
+  for (std::uint32_t i = 0; i < names.frame_count(); ++i) {
+    const NamedFrame& frame = names[FrameId(i)];
+    if (!frame.linkage_name.empty()) continue;
+    ++nameless;
+    ++modules[frame.module_name];
+  }
+  if (nameless * 10 < names.frame_count() || nameless == 0) return {};
+  const auto most = std::max_element(modules.begin(), modules.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return "no names for " + with_separators(nameless) + " of " + count_of(names.frame_count(), "place") +
+         " in the code, " + (modules.size() == 1 ? "all in " : "most in ") + printable(names.text(most->first)) +
+         ": debug symbols would help";
+}
+
+void keep_accepted(StackNames& names, FrameFilter& filter, std::vector<StackCost>& costs) {
+  if (filter.empty()) return;
+  std::erase_if(costs, [&](const StackCost& cost) { return !filter.accepts(names, cost.stack); });
+}
+
+Overview make_overview(const TapeView& view, Suppressions& suppressions, FrameFilter& filter) {
+  Overview overview;
+  const Answers& answers = view.answers();
+  overview.memory = memory_at_peak(view.tape(), answers);
+  for (const ThreadFigures& thread : answers.by_thread) {
+    overview.short_lived += thread.short_lived;
+    overview.temporary += thread.temporary;
+  }
+  if (view.tape().summary()) {
+    for (const auto& [name, count] : view.tape().summary()->losses) {
+      const bool stack =
+          name == wire::loss_name(wire::Loss::StackCut) || name == wire::loss_name(wire::Loss::StackTooDeep);
+      if (name != wire::kPausedName) (stack ? overview.cut_stacks : overview.lost_events) += count;
+    }
+  }
+  const auto add = [&](const char* name, const char* title, std::vector<StackCost> costs, Measure measure) {
+    keep_accepted(view.names(), filter, costs);
+    if (!costs.empty()) overview.sections.push_back(section(view, name, title, costs, measure));
+  };
+  const auto kind = [&](CostKind which) { return costs_of(view, which); };
+  std::vector<StackCost> leaks = kind(CostKind::Leaks);
+  suppressions.apply(view.names(), leaks);
+  add("peak", "Peak", kind(CostKind::Peak), Measure::Bytes);
+  add("leaks", "Still live at the end", std::move(leaks), Measure::Bytes);
+  add("allocations", "Allocated", kind(CostKind::Allocations), Measure::Bytes);
+  add("temporary", "Temporary (share of blocks), freed at once", kind(CostKind::Temporary), Measure::Blocks);
+  add("growth", "Growing steadily", growth_costs(view), Measure::Bytes);
+  if (has_pools(answers.totals)) overview.pools = pool_lines(view.tape().pools(), pools_after(view.tape()).state);
+  if (std::string sentence = nameless_sentence(view.names()); !sentence.empty())
+    overview.not_seen.push_back(std::move(sentence));
+  return overview;
+}
+
+std::string overview_text(const TapeView& view, const Overview& overview, const TextStyle& style) {
+  const Answers& answers = view.answers();
+  const HeapTotals& totals = answers.totals;
+  const std::string facts = "   pid " + std::to_string(view.tape().header().pid) + "   " +
+                            duration_text(answers.end_us) + "   " + count_of(totals.events, "event") + "   " +
+                            count_of(answers.by_thread.size(), "thread");
+  std::string out;
+  const std::size_t room = style.width > 10 + facts.size() + 12 ? style.width - 10 - facts.size() : 0;
+  if (style.width == 0 || columns_of(overview.command) <= room) {
+    out = style.dim("heaptape  ") + style.bold(overview.command) + facts + "\n";
+  } else {
+    out = style.dim("heaptape  ") + style.bold(shortened(overview.command, std::max(style.width, 30u) - 10)) + "\n" +
+          std::string(10, ' ') + facts.substr(3) + "\n";
+  }
+  const auto line = [&](const char* label, const std::string& text) { put_wrapped(out, style, label, text); };
+
+  std::string peak = bytes_text(totals.peak_bytes);
+  if (totals.peak_event != 0)
+    peak += " at " + duration_text(totals.peak_us) + " (event " + with_separators(totals.peak_event) + ")";
+  const std::string live = bytes_text(totals.live_bytes) + " in " + count_of(totals.live_blocks, "block");
+  line("peak", peak);
+  line("live", live + " at the end");
+  line("churn", bytes_text(totals.allocated_bytes) + " allocated in " + count_of(totals.allocated_blocks, "block") +
+                    "; " + percent_text(overview.short_lived.bytes, totals.allocated_bytes) +
+                    " of it freed within 1 ms, " + percent_text(overview.temporary.blocks, totals.allocated_blocks) +
+                    " of the blocks temporary");
+  if (overview.memory) line("RSS", memory_text(overview, answers));
+  line("seen", seen_text(view, overview));
+  for (const std::string& sentence : overview.not_seen) line("", sentence);
+  if (!overview.ending.empty()) line("ended", overview.ending);
+
+  for (const OverviewSection& part : overview.sections) {
+    out += "\n" + style.bold(part.title) + style.dim(", by function") + "\n";
+    out += worst_text(view.names(), part.worst, part.measure, style);
+  }
+  if (!overview.pools.empty()) {
+    out += "\n" + style.bold("Pools") + style.dim(", inside the memory above and not part of its sums") + "\n";
+    const std::size_t shown = std::min(overview.pools.size(), kPoolsShown);
+    out += pool_table({overview.pools.begin(), overview.pools.begin() + static_cast<std::ptrdiff_t>(shown)}, style, 2);
+    if (shown < overview.pools.size())
+      out += "  and " + with_separators(overview.pools.size() - shown) + " more: heaptape pools\n";
+  }
+  return out;
+}
+
+void write_overview_json(JsonWriter& json, const TapeView& view, const Overview& overview) {
+  const Answers& answers = view.answers();
+  const HeapTotals& totals = answers.totals;
+  json.field("command", std::string_view(overview.command)).field("pid", view.tape().header().pid);
+  json.field("duration_us", answers.end_us).field("events", totals.events).field("threads", answers.by_thread.size());
+  json.field("peak_bytes", totals.peak_bytes).field("peak_event", totals.peak_event).field("peak_us", totals.peak_us);
+  json.field("live_bytes", totals.live_bytes).field("live_blocks", totals.live_blocks);
+  json.field("allocated_bytes", totals.allocated_bytes).field("allocated_blocks", totals.allocated_blocks);
+  json.field("short_lived_bytes", overview.short_lived.bytes).field("short_lived_blocks", overview.short_lived.blocks);
+  json.field("temporary_bytes", overview.temporary.bytes).field("temporary_blocks", overview.temporary.blocks);
+  json.field("unknown_releases", totals.unknown_releases).field("lost_events", overview.lost_events);
+  json.field("cut_stacks", overview.cut_stacks).field("finished", view.tape().summary().has_value());
+  if (overview.memory) {
+    json.key("memory_at_peak").begin_object().field("time_us", overview.memory->time_us);
+    json.field("rss_bytes", overview.memory->rss_bytes).field("anonymous_bytes", overview.memory->anonymous_bytes);
+    json.field("heap_bytes", overview.memory->heap_bytes).field("mapped_bytes", overview.memory->mapped_bytes);
+    json.field("explained_bytes", overview.memory->explained_bytes()).end_object();
+  }
+  json.key("not_seen").begin_array();
+  for (const std::string& sentence : overview.not_seen) json.value(std::string_view(sentence));
+  json.end_array().key("worst").begin_object();
+  for (const OverviewSection& part : overview.sections) {
+    write_worst_json(json.key(part.name), view.names(), part.worst);
+  }
+  json.end_object();
+  if (!overview.pools.empty()) write_pools_json(json.key("pools"), overview.pools);
+}
+
+} // namespace heaptape

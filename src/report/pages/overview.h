@@ -1,0 +1,67 @@
+// The first page of a report: what happened, what is known of it, and where to look.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/figures/costs.h"
+#include "report/select/frame_filter.h"
+#include "report/text/json_writer.h"
+#include "report/figures/pools.h"
+#include "report/select/suppressions.h"
+#include "report/view/tape_view.h"
+#include "report/text/text_style.h"
+#include "report/figures/worst.h"
+
+namespace heaptape {
+
+// What the kernel said about the program's memory near the peak, and what the tape explains of it.
+struct MemoryAtPeak {
+  std::uint64_t time_us = 0; // of the kernel's sample
+  std::uint64_t rss_bytes = 0;
+  std::uint64_t anonymous_bytes = 0; // of them; the rest belongs to files
+  std::uint64_t heap_bytes = 0;      // live blocks at that time
+  std::uint64_t mapped_bytes = 0;    // the program's own anonymous mappings, at the peak
+  // Blocks and mappings that were never touched take no memory, so this is at most all of it.
+  std::uint64_t explained_bytes() const { return std::min(heap_bytes + mapped_bytes, anonymous_bytes); }
+};
+// nullopt: the program was never sampled.
+std::optional<MemoryAtPeak> memory_at_peak(const TapeReader& tape, const Answers& answers);
+
+struct OverviewSection {
+  std::string name; // "peak", "leaks", "allocations", "temporary", "growth"
+  std::string title;
+  Measure measure = Measure::Bytes;
+  Worst worst;
+};
+
+struct Overview {
+  std::string command; // as one could type it
+  std::string ending;  // a sentence when there is something to say
+  std::optional<MemoryAtPeak> memory;
+  Cost short_lived{}; // freed within a millisecond
+  Cost temporary{};
+  std::uint64_t lost_events = 0; // by all reasons together
+  std::uint64_t cut_stacks = 0;
+  std::vector<std::string> not_seen{}; // sentences on what the tape does not tell
+  std::vector<OverviewSection> sections{};
+  std::vector<PoolLine> pools{}; // at the end
+};
+
+// `command` and `ending` are the caller's words. Suppressed leaks are left out of the leaks.
+Overview make_overview(const TapeView& view, Suppressions& suppressions, FrameFilter& filter);
+
+std::string overview_text(const TapeView& view, const Overview& overview, const TextStyle& style);
+// The fields of an object that is open.
+void write_overview_json(JsonWriter& json, const TapeView& view, const Overview& overview);
+
+// A sentence when a good part of the places seen so far has no name, and where most of these are; else empty.
+std::string nameless_sentence(const StackNames& names);
+
+// Leaves only the stacks that a filter accepts.
+void keep_accepted(StackNames& names, FrameFilter& filter, std::vector<StackCost>& costs);
+
+} // namespace heaptape

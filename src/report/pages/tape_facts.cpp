@@ -1,0 +1,109 @@
+#include "report/pages/tape_facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "analysis/heap/heap_model.h"
+#include "analysis/index/summary_of.h"
+#include "base/signal_name.h"
+
+namespace heaptape {
+namespace {
+
+Summary count_events(const TapeReader& tape) {
+  HeapModel heap;
+  std::uint64_t last_us = 0;
+  EventCursor cursor = tape.events();
+  while (const Event* event = cursor.next()) {
+    heap.apply(*event);
+    last_us = event->time_us;
+  }
+  Summary summary = summary_of(heap.totals());
+  summary.duration_us = last_us;
+  return summary;
+}
+
+std::string word_text(const std::string& word) {
+  static constexpr std::string_view kHarmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                                "_-+=./:,@%^";
+  if (!word.empty() && word.find_first_not_of(kHarmless) == word.npos) return word;
+  const bool has_controls =
+      std::any_of(word.begin(), word.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+  std::string text = has_controls ? "$'" : "'";
+  for (const char c : word) {
+    if (has_controls && (static_cast<unsigned char>(c) < 0x20 || c == 0x7f))
+      text += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    else if (c == '\'')
+      text += has_controls ? "\\'" : "'\\''";
+    else if (c == '\\' && has_controls)
+      text += "\\\\";
+    else
+      text += c;
+  }
+  return text + "'";
+}
+
+} // namespace
+
+std::vector<std::string> split_command(const std::string& command) {
+  std::vector<std::string> words;
+  std::string_view rest = command;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\0'), rest.size());
+    words.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return words;
+}
+
+std::string command_text(const std::vector<std::string>& command) {
+  std::string text;
+  for (const std::string& word : command) {
+    if (!text.empty()) text += ' ';
+    text += word_text(word);
+  }
+  return text;
+}
+
+const char* ending_name(Ending ending) {
+  switch (ending) {
+  case Ending::Exited: return "exited";
+  case Ending::Killed: return "killed";
+  case Ending::Replaced: return "replaced";
+  case Ending::CollectorStopped: return "collector stopped";
+  case Ending::Unknown: break;
+  }
+  return "unknown";
+}
+
+std::string ending_text(const Summary& summary, bool finished) {
+  if (!finished) return "unknown: the tape has no end, so the recording was cut off or is still running";
+  const std::string note = summary.note.empty() ? "" : ": " + summary.note;
+  switch (summary.ending) {
+  case Ending::Exited: return fmt::format("exited with status {}{}", summary.ending_detail, note);
+  case Ending::Killed: return fmt::format("killed by {}{}", signal_name(summary.ending_detail), note);
+  case Ending::Replaced:
+    return "became another program by exec, which is not on this tape (--follow records it too)" + note;
+  case Ending::CollectorStopped: return "not seen, for the recording stopped before" + note;
+  case Ending::Unknown: break;
+  }
+  return "unknown" + note;
+}
+
+TapeFacts gather_facts(const TapeReader& tape) {
+  TapeFacts facts;
+  facts.finished = tape.summary().has_value();
+  facts.summary = facts.finished ? *tape.summary() : count_events(tape);
+  for (const Sample& sample : tape.samples()) facts.peak_rss_bytes = std::max(facts.peak_rss_bytes, sample.rss_bytes);
+  if (const auto command = tape.meta().find("command"); command != tape.meta().end()) {
+    facts.command = split_command(command->second);
+  }
+  if (facts.summary.events != 0) {
+    facts.bytes_per_event = static_cast<double>(tape.file_bytes()) / static_cast<double>(facts.summary.events);
+  }
+  return facts;
+}
+
+} // namespace heaptape

@@ -1,0 +1,35 @@
+// What `heaptape info` tells about a tape, gathered in one place for text and JSON.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tape/contents.h"
+#include "tape/reader.h"
+
+namespace heaptape {
+
+struct TapeFacts {
+  Summary summary;       // the tape's own or, when it has none, counted from its events
+  bool finished = false; // the tape has a summary of its own: the recording ended in good order
+  std::uint64_t peak_rss_bytes = 0;
+  std::vector<std::string> command; // the program's arguments
+  double bytes_per_event = 0;       // of the whole file; 0 when there are no events
+};
+
+// Reads all events when the tape has no summary.
+TapeFacts gather_facts(const TapeReader& tape);
+
+// The arguments in META's "command", each ended by a NUL byte.
+std::vector<std::string> split_command(const std::string& command);
+
+// The command as one could type it into a shell, control characters escaped.
+std::string command_text(const std::vector<std::string>& command);
+
+// "exited with status 3", "killed by SIGSEGV", ...
+std::string ending_text(const Summary& summary, bool finished);
+// "exited", "killed", "replaced", "collector stopped", "unknown"
+const char* ending_name(Ending ending);
+
+} // namespace heaptape

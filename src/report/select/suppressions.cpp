@@ -1,0 +1,216 @@
+#include "report/select/suppressions.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+
+#include "base/path_text.h"
+
+namespace heaptape {
+namespace {
+
+// What valgrind shows as the innermost frame of a leak.
+constexpr std::array kAllocators = std::to_array<std::string_view>(
+    {"malloc", "calloc", "realloc", "memalign", "posix_memalign", "aligned_alloc", "valloc", "_Znwm", "_Znam",
+     "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t"});
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r";
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+// LeakSanitizer looks for its patterns anywhere, unless they are anchored.
+std::string whole_pattern(std::string_view pattern) {
+  std::string whole = pattern.starts_with('^') ? "" : "*";
+  if (pattern.starts_with('^')) pattern.remove_prefix(1);
+  const bool anchored = pattern.ends_with('$');
+  if (anchored) pattern.remove_suffix(1);
+  whole += pattern;
+  return anchored ? whole : whole + "*";
+}
+
+std::optional<SuppressionLine> parse_frame(std::string_view line) {
+  using Of = SuppressionLine::Of;
+  if (line == "...") return SuppressionLine{};
+  if (line.starts_with("fun:")) return SuppressionLine{Of::Function, std::string(line.substr(4))};
+  if (line.starts_with("obj:")) return SuppressionLine{Of::Object, std::string(line.substr(4))};
+  if (line.starts_with("src:")) return SuppressionLine{Of::Source, std::string(line.substr(4))};
+  return std::nullopt;
+}
+
+bool names_an_allocator(const SuppressionLine& line) {
+  return line.of == SuppressionLine::Of::Function &&
+         std::any_of(kAllocators.begin(), kAllocators.end(),
+                     [&](std::string_view name) { return is_like(name, line.pattern); });
+}
+
+// Reads lines one after the other; blank ones and comments are passed over.
+class Lines {
+public:
+  explicit Lines(std::string_view text) : text_(text) {}
+
+  std::optional<std::string_view> next() {
+    while (!text_.empty()) {
+      ++number_;
+      const std::size_t end = std::min(text_.find('\n'), text_.size());
+      const std::string_view line = trimmed(text_.substr(0, end));
+      text_.remove_prefix(std::min(end + 1, text_.size()));
+      if (!line.empty() && line[0] != '#') return line;
+    }
+    return std::nullopt;
+  }
+  std::size_t number() const { return number_; }
+
+private:
+  std::string_view text_;
+  std::size_t number_ = 0;
+};
+
+class Matcher {
+public:
+  Matcher(StackNames& names, StackId stack) : names_(names), frames_(names.frames_of(stack)) {}
+
+  bool matches(const Suppression& entry) const {
+    if (!entry.pattern.empty()) {
+      return std::any_of(frames_.begin(), frames_.end(), [&](FrameId frame) { return lsan(entry.pattern, frame); });
+    }
+    std::span<const SuppressionLine> lines(entry.lines);
+    if (follow(lines)) return true;
+    // The allocator itself is not among our frames.
+    return !lines.empty() && names_an_allocator(lines[0]) && follow(lines.subspan(1));
+  }
+
+private:
+  bool lsan(std::string_view pattern, FrameId frame) const {
+    const NamedFrame& named = names_[frame];
+    return function(pattern, frame) || (named.file.value != 0 && is_like(names_.text(named.file), pattern)) ||
+           (named.module != nullptr && is_like(named.module->path, pattern));
+  }
+  bool function(std::string_view pattern, FrameId frame) const {
+    const NamedFrame& named = names_[frame];
+    if (named.linkage_name.empty()) return false;
+    return is_like(named.linkage_name, pattern) || is_like(names_.text(named.function), pattern) ||
+           is_like(names_.full_name(frame), pattern);
+  }
+  bool one(const SuppressionLine& line, FrameId frame) const {
+    const NamedFrame& named = names_[frame];
+    switch (line.of) {
+    case SuppressionLine::Of::Function: return function(line.pattern, frame);
+    case SuppressionLine::Of::Object: return named.module != nullptr && is_like(named.module->path, line.pattern);
+    case SuppressionLine::Of::Source: {
+      const std::string place = std::string(base_name(names_.text(named.file))) + ":" + std::to_string(named.line);
+      return named.file.value != 0 &&
+             (is_like(place, line.pattern) || is_like(base_name(names_.text(named.file)), line.pattern));
+    }
+    case SuppressionLine::Of::Any: break;
+    }
+    return true;
+  }
+  // Whether the lines match the innermost frames. As in is_like(), only the last "..." need be tried again.
+  bool follow(std::span<const SuppressionLine> lines) const {
+    std::size_t at = 0, frame = 0, any = lines.size(), retry = 0;
+    while (at < lines.size()) {
+      if (lines[at].of == SuppressionLine::Of::Any) {
+        any = at++;
+        retry = frame;
+      } else if (frame < frames_.size() && one(lines[at], frames_[frame])) {
+        ++at;
+        ++frame;
+      } else if (any != lines.size() && retry < frames_.size()) {
+        at = any + 1;
+        frame = ++retry;
+      } else {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  StackNames& names_;
+  std::vector<FrameId> frames_;
+};
+
+} // namespace
+
+bool is_like(std::string_view text, std::string_view pattern) {
+  std::size_t at = 0, from = 0; // in text, in pattern
+  std::size_t star = pattern.npos, retry = 0;
+  while (at < text.size()) {
+    if (from < pattern.size() && pattern[from] == '*') {
+      star = from++;
+      retry = at;
+    } else if (from < pattern.size() && (pattern[from] == '?' || pattern[from] == text[at])) {
+      ++from;
+      ++at;
+    } else if (star != pattern.npos) {
+      // The last star takes one character more.
+      from = star + 1;
+      at = ++retry;
+    } else {
+      return false;
+    }
+  }
+  while (from < pattern.size() && pattern[from] == '*') ++from;
+  return from == pattern.size();
+}
+
+Result<> Suppressions::add(std::string_view text, const std::string& where) {
+  Lines lines(text);
+  const auto wrong = [&](const std::string& what) {
+    return Error{ErrorCode::Usage, where + ", line " + std::to_string(lines.number()) + ": " + what};
+  };
+  while (const auto line = lines.next()) {
+    if (*line == "{") {
+      const auto name = lines.next();
+      if (!name || *name == "}") return wrong("a suppression without a name");
+      Suppression entry{.name = std::string(*name)};
+      bool of_leaks = false, ended = false;
+      while (const auto inner = lines.next()) {
+        if ((ended = *inner == "}")) break;
+        if (const auto frame = parse_frame(*inner)) entry.lines.push_back(*frame);
+        // "Memcheck:Leak" or "Memcheck,Addrcheck:Leak"; what follows it may be "match-leak-kinds: ...".
+        of_leaks |= inner->ends_with(":Leak") && inner->find("Memcheck") != inner->npos;
+      }
+      if (!ended) return wrong("'}' is missing");
+      if (of_leaks && !entry.lines.empty()) entries_.push_back(std::move(entry));
+    } else if (line->starts_with("leak:")) {
+      if (line->size() == 5) return wrong("'leak:' needs a pattern");
+      entries_.push_back({.name = std::string(*line), .pattern = whole_pattern(line->substr(5))});
+    } else if (line->find(':') == line->npos) {
+      return wrong("'" + std::string(*line) + "' is neither 'leak:PATTERN' nor the start of a '{ }' entry");
+    }
+    // Kinds of other sanitizers, such as "race:", mean nothing here.
+  }
+  return Unit{};
+}
+
+void Suppressions::apply(StackNames& names, std::vector<StackCost>& costs) {
+  if (entries_.empty()) return;
+  // Rows of one stack lie side by side.
+  StackId last;
+  Suppression* verdict = nullptr;
+  bool known = false;
+  std::erase_if(costs, [&](const StackCost& cost) {
+    if (!known || cost.stack != last) {
+      const Matcher matcher(names, cost.stack);
+      const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                      [&](const Suppression& entry) { return matcher.matches(entry); });
+      verdict = found != entries_.end() ? &*found : nullptr;
+      last = cost.stack;
+      known = true;
+    }
+    if (verdict != nullptr) verdict->used += cost.cost;
+    return verdict != nullptr;
+  });
+}
+
+Cost Suppressions::suppressed() const {
+  Cost sum;
+  for (const Suppression& entry : entries_) sum += entry.used;
+  return sum;
+}
+
+} // namespace heaptape

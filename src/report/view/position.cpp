@@ -1,0 +1,184 @@
+#include "report/view/position.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "analysis/moment/event_search.h"
+#include "base/number_text.h"
+#include "report/text/mark_text.h"
+#include "report/text/time_text.h"
+#include "tape/reader.h"
+
+namespace heaptape {
+namespace {
+
+// Reads a position from left to right: a point, then steps from it.
+class PositionParser {
+public:
+  PositionParser(std::string_view text, const PositionPoints& points) : whole_(text), rest_(text), points_(points) {}
+
+  Result<Moment> parse() {
+    Moment moment;
+    if (rest_.empty()) return no_position();
+    if (rest_[0] == '+' || rest_[0] == '-') {
+      if (!points_.cursor)
+        return Error{ErrorCode::Usage, "'" + printable(whole_) + "' counts from a cursor, and here is none"};
+      moment = *points_.cursor;
+    } else if (const Result<> found = point(moment); !found) {
+      return found.error();
+    }
+    while (!rest_.empty()) {
+      if (const Result<> stepped = step(moment); !stepped) return stepped.error();
+    }
+    moment.label = whole_;
+    return moment;
+  }
+
+private:
+  Error no_position() const {
+    std::string known;
+    constexpr std::size_t kShown = 8;
+    const std::vector<Mark> marks = moments_of(numbered(points_.marks));
+    for (std::size_t i = 0; i < marks.size() && i < kShown; ++i) {
+      known += (known.empty() ? "; its marks are " : ", ") + marks[i].name;
+    }
+    if (marks.size() > kShown) known += " and " + std::to_string(marks.size() - kShown) + " more";
+    return Error{
+        ErrorCode::Usage,
+        "'" + printable(whole_) +
+            "' is no moment of this tape: an event's number, a time such as 12.5s, start, peak, end" +
+            (known.empty() ? std::string(", or a mark (this tape has none)") : ", or a mark" + printable(known))};
+  }
+
+  // Up to the next sign; a point may hold signs itself only when it is a mark.
+  std::string_view take_term() {
+    const std::size_t sign = rest_.find_first_of("+-", 1);
+    const std::string_view term = rest_.substr(0, sign);
+    rest_.remove_prefix(term.size());
+    return term;
+  }
+
+  // "NAME#3": the third of that name.
+  std::vector<Mark>::const_iterator numbered_mark(std::string_view name) const {
+    const std::size_t sign = name.rfind('#');
+    const auto wanted = sign != name.npos ? event_number(name.substr(sign + 1)) : std::nullopt;
+    if (!wanted || *wanted == 0) return points_.marks.end();
+    std::uint64_t left = *wanted;
+    return std::find_if(points_.marks.begin(), points_.marks.end(),
+                        [&](const Mark& each) { return each.name == name.substr(0, sign) && --left == 0; });
+  }
+
+  bool take_mark(std::string_view name, std::size_t length, Moment& moment) {
+    auto mark =
+        std::find_if(points_.marks.begin(), points_.marks.end(), [&](const Mark& each) { return each.name == name; });
+    if (mark == points_.marks.end()) mark = numbered_mark(name);
+    if (mark == points_.marks.end()) return false;
+    moment = {std::min(mark->event, points_.end.event), std::min(mark->time_us, points_.end.time_us)};
+    rest_.remove_prefix(length);
+    return true;
+  }
+
+  // The longest mark that the text begins with, whole or in front of a sign.
+  bool take_longest_mark(Moment& moment, bool with_sign = false) {
+    for (std::size_t length = rest_.size(); length > 0; --length) {
+      if (with_sign && rest_.substr(0, length).find_first_of("+-") == rest_.npos) return false;
+      if (length != rest_.size() && rest_[length] != '+' && rest_[length] != '-') continue;
+      if (take_mark(rest_.substr(0, length), length, moment)) return true;
+    }
+    return false;
+  }
+
+  Result<> point(Moment& moment) {
+    if (rest_[0] == '\'') {
+      const std::size_t end = rest_.find('\'', 1);
+      if (end == rest_.npos || !take_mark(rest_.substr(1, end - 1), end + 1, moment)) return no_position();
+      return Unit{};
+    }
+    if (take_longest_mark(moment, true)) return Unit{}; // "start-up" is no sum
+    const std::string_view before = rest_;
+    const std::string_view term = take_term();
+    if (term == "^" || term == "start") {
+      moment = {};
+    } else if (term == "$" || term == "end") {
+      moment = points_.end;
+    } else if (term == "peak") {
+      moment = points_.peak;
+    } else if (term == "@") {
+      if (!points_.cursor) return Error{ErrorCode::Usage, "'@' is the cursor, and here is none"};
+      moment = *points_.cursor;
+    } else if (const auto number = event_number(term)) {
+      return go_to_event(*number, moment);
+    } else if (const auto time_us = parse_time_us(term)) {
+      return go_to_time(*time_us, moment);
+    } else {
+      rest_ = before;
+      if (!take_longest_mark(moment)) return no_position();
+    }
+    return Unit{};
+  }
+
+  Result<> step(Moment& moment) {
+    if (rest_[0] != '+' && rest_[0] != '-') return no_position();
+    const bool forward = rest_[0] == '+';
+    rest_.remove_prefix(1);
+    if (rest_.empty()) return no_position();
+    const std::string_view term = take_term();
+    const auto moved = [&](std::uint64_t from, std::uint64_t by) -> std::optional<std::uint64_t> {
+      if (forward ? from + by < from : by > from) return std::nullopt;
+      return forward ? from + by : from - by;
+    };
+    if (const auto number = event_number(term)) {
+      const auto event = moved(moment.event, *number);
+      if (!event) return out_of_tape(forward);
+      return go_to_event(*event, moment);
+    }
+    if (const auto us = parse_time_us(term)) {
+      const auto time_us = moved(moment.time_us, *us);
+      if (!time_us) return out_of_tape(forward);
+      return go_to_time(*time_us, moment);
+    }
+    return no_position();
+  }
+
+  Error out_of_tape(bool behind) const {
+    if (!behind) return Error{ErrorCode::Usage, "'" + printable(whole_) + "' is before the start of the tape"};
+    return Error{ErrorCode::Usage, "'" + printable(whole_) + "' is behind the end of the tape, which is at " +
+                                       seconds_text(points_.end.time_us) + "s"};
+  }
+
+  Result<> go_to_event(std::uint64_t number, Moment& moment) const {
+    if (number > points_.end.event) {
+      return Error{ErrorCode::Usage, "there is no event " + std::to_string(number) + "; the last one is " +
+                                         std::to_string(points_.end.event)};
+    }
+    EventCursor cursor = points_.tape.events(number);
+    const Event* event = number == 0 ? nullptr : cursor.next();
+    moment = {number, event != nullptr ? event->time_us : 0};
+    return Unit{};
+  }
+
+  Result<> go_to_time(std::uint64_t time_us, Moment& moment) const {
+    if (time_us > points_.end.time_us) return out_of_tape(true);
+    moment = {std::min(last_event_until(points_.tape, time_us), points_.end.event), time_us};
+    return Unit{};
+  }
+
+  static std::optional<std::uint64_t> event_number(std::string_view text) {
+    std::uint64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, status] = std::from_chars(text.data(), end, number);
+    if (status != std::errc{} || rest != end) return std::nullopt;
+    return number;
+  }
+
+  std::string_view whole_, rest_;
+  const PositionPoints& points_;
+};
+
+} // namespace
+
+Result<Moment> find_position(std::string_view text, const PositionPoints& points) {
+  return PositionParser(text, points).parse();
+}
+
+} // namespace heaptape

@@ -1,0 +1,88 @@
+#include "report/view/position.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/index/story_for_test.h"
+#include "analysis/index/tape_for_test.h"
+
+namespace heaptape {
+namespace {
+
+// Ten events, one every ten microseconds; the cursor is at 5.
+class Positions : public testing::Test {
+protected:
+  Positions() {
+    for (int i = 0; i < 10; ++i) story_.make(0x1000 + 0x100 * static_cast<std::uint64_t>(i), 8);
+    file_.emplace(story_.events(), 5, 3);
+    tape_.emplace(file_->open());
+  }
+
+  Result<Moment> find(std::string_view text, bool with_cursor = true) {
+    PositionPoints points{.tape = *tape_, .marks = marks_, .peak = {7, 70}, .end = {10, 100}};
+    if (with_cursor) points.cursor = Moment{5, 50};
+    return find_position(text, points);
+  }
+  std::uint64_t event(std::string_view text) {
+    const Result<Moment> moment = find(text);
+    EXPECT_TRUE(moment.ok()) << text;
+    return moment.ok() ? moment.value().event : 999;
+  }
+
+  test::Story story_;
+  std::optional<test::SmallTape> file_;
+  std::optional<TapeReader> tape_;
+  std::vector<Mark> marks_{{.name = "loaded", .event = 3, .time_us = 35},
+                           {.name = "warm-up", .event = 4, .time_us = 41},
+                           {.name = "start-up", .event = 6, .time_us = 60},
+                           {.name = "peak", .event = 2, .time_us = 20}};
+};
+
+TEST_F(Positions, ArePointsOfTheTape) {
+  EXPECT_EQ(event("^"), 0u);
+  EXPECT_EQ(event("start"), 0u);
+  EXPECT_EQ(event("$"), 10u);
+  EXPECT_EQ(event("end"), 10u);
+  EXPECT_EQ(event("@"), 5u);
+  EXPECT_EQ(event("peak"), 7u);
+  EXPECT_EQ(event("8"), 8u);
+  EXPECT_EQ(event("45us"), 4u);
+  EXPECT_EQ(find("45us").value().time_us, 45u);
+  EXPECT_EQ(event("0.00005s"), 5u);
+}
+
+TEST_F(Positions, AddUp) {
+  EXPECT_EQ(event("@-5"), 0u);
+  EXPECT_EQ(event("peak+1"), 8u);
+  EXPECT_EQ(event("$-10"), 0u);
+  EXPECT_EQ(event("+2"), 7u);
+  EXPECT_EQ(event("-2"), 3u);
+  EXPECT_EQ(event("+20us"), 7u);
+  EXPECT_EQ(event("peak-10us-1"), 5u);
+  EXPECT_EQ(event("^+3+2-1"), 4u);
+  EXPECT_EQ(event("loaded+5us"), 4u);
+}
+
+TEST_F(Positions, MarksMayHoldSignsAndHideBehindQuotes) {
+  EXPECT_EQ(event("loaded"), 3u);
+  EXPECT_EQ(event("warm-up"), 4u);
+  EXPECT_EQ(event("warm-up+1"), 5u);
+  EXPECT_EQ(event("start-up"), 6u);
+  EXPECT_EQ(event("start-up-1"), 5u);
+  EXPECT_EQ(event("'peak'"), 2u);
+  EXPECT_EQ(event("'peak'+1"), 3u);
+}
+
+TEST_F(Positions, OutsideTheTapeAreRefusedWithASentence) {
+  EXPECT_EQ(find("11").error().sentence, "there is no event 11; the last one is 10");
+  EXPECT_EQ(find("@-6").error().sentence, "'@-6' is before the start of the tape");
+  EXPECT_EQ(find("$+1").error().sentence, "there is no event 11; the last one is 10");
+  EXPECT_EQ(find("1s").error().sentence, "'1s' is behind the end of the tape, which is at 0.000100s");
+  EXPECT_EQ(find("+2", false).error().sentence, "'+2' counts from a cursor, and here is none");
+  EXPECT_EQ(find("99999999999999999999").ok(), false);
+  for (const char* wrong :
+       {"", "+", "-", "@-", "peak+", "peak++1", "nothing", "'loaded", "5x", "@@", "12.5", "^5", "nans", "\x1b"})
+    EXPECT_FALSE(find(wrong).ok()) << wrong;
+}
+
+} // namespace
+} // namespace heaptape

@@ -1,0 +1,34 @@
+#include "report/view/tape_view.h"
+
+namespace heaptape {
+
+Result<TapeView> TapeView::open(const std::string& path, const OpenView& options) {
+  OpenIndexed how;
+  how.make.progress = options.index_progress;
+  Result<IndexedTape> indexed = open_indexed_tape(path, how);
+  if (!indexed) return indexed.error();
+  auto parts = std::unique_ptr<Parts>(new Parts{.path = path, .indexed = std::move(indexed).value(), .found = {}});
+  const TapeReader& tape = parts->indexed.tape;
+  const Symbols* symbols = &tape.symbols();
+  if (symbols->empty()) {
+    parts->found = symbolize_tape(tape, options.symbols).symbols;
+    parts->symbolized_here = !parts->found.empty();
+    parts->nameless = parts->found.empty() && tape.stacks().size() > 1;
+    symbols = &parts->found;
+  }
+  parts->names = std::make_unique<StackNames>(tape.modules(), tape.stacks(), *symbols, options.names);
+  parts->marks = tape.marks();
+  return TapeView(std::move(parts));
+}
+
+PositionPoints TapeView::points() const {
+  const auto& blocks = tape().event_blocks();
+  const std::uint64_t last = blocks.empty() ? 0 : blocks.back().last_number();
+  const HeapTotals& totals = answers().totals;
+  return {
+      .tape = tape(), .marks = marks(), .peak = {totals.peak_event, totals.peak_us}, .end = {last, answers().end_us}};
+}
+
+Result<Moment> TapeView::moment(const std::string& text) const { return find_position(text, points()); }
+
+} // namespace heaptape

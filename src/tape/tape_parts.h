@@ -1,0 +1,43 @@
+// What the reader of a tape says about the file itself.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace heaptape {
+
+struct TapeHeader {
+  std::uint32_t version_major = 0;
+  std::uint32_t version_minor = 0;
+  std::uint64_t start_realtime_ns = 0;
+  std::uint32_t pid = 0;
+};
+
+// A stretch of the file that could not be read.
+struct Damage {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  std::string reason; // "checksum differs", "cut off", ...
+};
+
+struct BlockTypeSize {
+  std::string name; // "EVENTS", ...
+  std::uint64_t blocks = 0;
+  std::uint64_t bytes = 0; // on disk, block headers included
+};
+
+struct EventBlockInfo {
+  std::uint64_t offset = 0; // of the block in the file
+  std::uint64_t bytes = 0;  // on disk, block header included
+  std::uint64_t first_number = 0;
+  std::uint64_t count = 0;
+  std::uint64_t first_us = 0;
+  std::uint64_t last_us = 0;
+
+  std::uint64_t last_number() const { return first_number + count - 1; }
+};
+
+// Ignore is for the fuzzer alone, which would not get past a checksum.
+enum class Checksums : std::uint8_t { Verify, Ignore };
+
+} // namespace heaptape
