@@ -16,6 +16,7 @@ from pathlib import Path
 ARROWS = {
     "wire": set(),
     "base": set(),
+    "options": {"base"},
     "recorder": set(),
     "recorder/core": {"wire"},
     "recorder/hooks": {"recorder/core", "wire"},
@@ -26,9 +27,9 @@ ARROWS = {
     "report": {"analysis", "symbols", "tape", "wire", "base"},
     "server": {"report", "analysis", "symbols", "tape", "wire", "base"},
     "sql": {"report", "analysis", "symbols", "tape", "wire", "base"},
-    "shell": {"sql", "report", "analysis", "symbols", "tape", "wire", "base"},
+    "shell": {"options", "sql", "report", "analysis", "symbols", "tape", "wire", "base"},
     "live": {"collector", "report", "analysis", "symbols", "tape", "wire", "base"},
-    "cli": {"live", "shell", "sql", "server", "report", "analysis", "symbols", "collector", "tape", "wire", "base"},
+    "cli": {"live", "shell", "options", "sql", "server", "report", "analysis", "symbols", "collector", "tape", "wire", "base"},
 }
 
 # Tests that look into the recorder and cannot lie beside it: they are loaded into real programs.

@@ -182,11 +182,11 @@ int info(Arguments arguments) {
   std::string name;
   bool json = false;
   bool all = false;
-  CLI::App app("", "info");
-  app.add_flag("--all", all, "list all threads and modules, however many");
-  app.add_flag("--json", json, "one JSON object with everything");
-  app.add_option("TAPE", name);
-  if (const auto status = parse(app, kHelp, arguments)) return *status;
+  OptionList list("info");
+  list.flag("--all", all, "list all threads and modules, however many");
+  list.flag("--json", json, "one JSON object with everything");
+  list.word("TAPE", name);
+  if (const auto status = parse(list, kHelp, arguments)) return *status;
 
   const Result<TapeReader> tape = open_chosen_tape(name);
   if (!tape) return fail(tape.error());

@@ -64,9 +64,9 @@ std::string as_json(const std::vector<LiveRecording>& all) {
 
 int ps(Arguments arguments) {
   bool json = false;
-  CLI::App app("", "ps");
-  app.add_flag("--json", json, "one JSON array");
-  if (const auto status = parse(app, kHelp, arguments)) return *status;
+  OptionList list("ps");
+  list.flag("--json", json, "one JSON array");
+  if (const auto status = parse(list, kHelp, arguments)) return *status;
   const Result<std::vector<LiveRecording>> all = live_recordings();
   if (!all) return fail(all.error());
   Output output;
