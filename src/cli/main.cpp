@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "cli/options/by_pid.h"
 #include "cli/commands/commands.h"
+#include "cli/options/by_pid.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
 #include "cli/version.h"

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "collector/events/event_watcher.h"
+#include "collector/options/collector_options.h"
 #include "collector/options/live_options.h"
 
 namespace heaptape {

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <string>
 
-#include "analysis/moment/address_history.h"
 #include "analysis/heap/block_map.h"
-#include "report/text/json_writer.h"
+#include "analysis/moment/address_history.h"
 #include "report/names/stack_text.h"
+#include "report/text/json_writer.h"
 #include "shell/session.h"
 #include "tape/event.h"
 

@@ -3,9 +3,9 @@
 
 #include "analysis/moment/event_search.h"
 #include "base/number_text.h"
+#include "report/figures/pools.h"
 #include "report/select/filter.h"
 #include "report/text/mark_text.h"
-#include "report/figures/pools.h"
 #include "shell/all_commands.h"
 #include "shell/describe.h"
 

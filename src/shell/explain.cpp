@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "base/path_text.h"
-#include "analysis/space/address_space.h"
 #include "analysis/moment/event_search.h"
+#include "analysis/space/address_space.h"
 #include "base/number_text.h"
+#include "base/path_text.h"
 #include "shell/describe.h"
 #include "shell/pool_blocks.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/moment/address_history.h"
 #include "analysis/heap/pool_state.h"
+#include "analysis/moment/address_history.h"
 #include "shell/session.h"
 
 namespace heaptape {

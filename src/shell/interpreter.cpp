@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "base/path_text.h"
 #include "base/number_text.h"
+#include "base/path_text.h"
 #include "report/select/filter_fields.h"
 #include "shell/all_commands.h"
 

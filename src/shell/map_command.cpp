@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
-#include "base/path_text.h"
 #include "analysis/space/heap_over_time.h"
 #include "base/number_text.h"
 #include "base/output_file.h"
+#include "base/path_text.h"
 #include "report/map/heap_map.h"
 #include "report/map/map_classes.h"
 #include "report/map/map_picture.h"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "analysis/moment/address_history.h"
-#include "report/text/json_writer.h"
 #include "report/names/stack_text.h"
+#include "report/text/json_writer.h"
 #include "report/text/text_style.h"
 #include "tape/reader.h"
 

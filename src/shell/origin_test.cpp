@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/space/space_for_test.h"
 #include "analysis/index/story_for_test.h"
+#include "analysis/space/space_for_test.h"
 #include "report/names/stacks_for_test.h"
 
 namespace heaptape {

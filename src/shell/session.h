@@ -11,13 +11,13 @@
 #include <string>
 #include <string_view>
 
-#include "analysis/space/address_space.h"
 #include "analysis/moment/heap_cursor.h"
+#include "analysis/space/address_space.h"
 #include "base/result.h"
 #include "report/names/program_symbols.h"
 #include "report/names/stack_text.h"
-#include "report/view/tape_view.h"
 #include "report/text/text_style.h"
+#include "report/view/tape_view.h"
 
 namespace heaptape {
 

@@ -1,8 +1,8 @@
 // Commands that look up names and addresses of the program, without the program.
 #include <fmt/format.h>
 
-#include "base/path_text.h"
 #include "base/number_text.h"
+#include "base/path_text.h"
 #include "shell/all_commands.h"
 #include "shell/describe.h"
 #include "symbols/demangle.h"

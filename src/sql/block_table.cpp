@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "analysis/moment/block_lives.h"
-#include "analysis/moment/heap_cursor.h"
 #include "analysis/moment/event_search.h"
+#include "analysis/moment/heap_cursor.h"
 #include "sql/stack_function.h"
 #include "sql/tables.h"
 

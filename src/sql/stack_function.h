@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "report/names/stack_names.h"
 #include "report/figures/worst.h"
+#include "report/names/stack_names.h"
 
 namespace heaptape {
 

@@ -26,7 +26,6 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
 }
 
-
 std::string hexadecimal(std::span<const std::uint8_t> bytes) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
@@ -227,7 +226,8 @@ std::optional<MappedFile> Finder::split_file(const std::string& module_path, con
     paths.push_back(under_sysroot(directory.empty() ? name : directory + "/" + name));
   // Moved together with the program.
   paths.push_back(folder_of(under_sysroot(module_path)) + "/" + std::string(base_name(name)));
-  for (const std::string& folder : options_.debug_dirs) paths.push_back(under_sysroot(folder) + "/" + std::string(base_name(name)));
+  for (const std::string& folder : options_.debug_dirs)
+    paths.push_back(under_sysroot(folder) + "/" + std::string(base_name(name)));
   for (const std::string& path : paths) {
     if (auto file = MappedFile::open(path)) return std::move(file).value();
   }

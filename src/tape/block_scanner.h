@@ -8,8 +8,8 @@
 
 #include "tape/compression.h"
 #include "tape/format.h"
-#include "tape/tape_source.h"
 #include "tape/tape_parts.h"
+#include "tape/tape_source.h"
 
 namespace heaptape {
 

@@ -244,6 +244,21 @@ def budget_ends_with_0_or_1_and_says_why(test):
 
 
 @case
+def an_option_with_several_values_leaves_the_tape_alone(test):
+    tape, _ = counted(test, 1, 100)
+    plain = test.work / "run1"  # not called like a tape
+    shutil.copy(tape.path, plain)
+    said = demand("symbolize", "--no-debuginfod", "--debug-dir", test.work, "--debug-dir", "/usr/lib/debug", plain)
+    check(said.startswith(f"{plain}: "), said)
+    for words in (("start", "end", plain), ("start", "end", "--json", plain)):
+        grown = heaptape("budget", "--no-growth", *words)
+        equal((grown.returncode, grown.stderr), (1, ""), f"growth since the start, on the tape that was named: {words}")
+    few = heaptape("budget", "--no-growth", "start", plain)
+    equal(few.returncode, 2, "one moment is not two")
+    check("at least two moments" in few.stderr, few.stderr)
+
+
+@case
 def a_moment_that_is_not_there_is_refused(test):
     tape, _ = counted(test, 1, 100)
     for moment in ("999999999", "1000min", "no-such-mark"):

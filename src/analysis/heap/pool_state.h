@@ -9,9 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/heap/cost.h"
 #include "analysis/heap/heap_totals.h"
 #include "analysis/heap/owner.h"
-#include "analysis/heap/cost.h"
 #include "tape/reader.h"
 
 namespace heaptape {

@@ -103,7 +103,8 @@ public:
 
   // With the state after an event of this number.
   bool is_due(const HeapState& state) {
-    while (next_ < blocks_.size() && blocks_[next_].last_number() < state.event()) tape_bytes_ += blocks_[next_++].bytes;
+    while (next_ < blocks_.size() && blocks_[next_].last_number() < state.event())
+      tape_bytes_ += blocks_[next_++].bytes;
     if (next_ + 1 >= blocks_.size() || blocks_[next_].last_number() != state.event()) return false;
     const std::uint64_t events = state.event() - last_event_;
     if (events < options_.events_apart * keeper_.sparser()) return false;
@@ -120,7 +121,6 @@ public:
   }
 
 private:
-
   const std::vector<EventBlockInfo>& blocks_;
   const KeyframeKeeper& keeper_;
   const MakeIndex& options_;

@@ -20,9 +20,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/moment/heap_cursor.h"
 #include "analysis/heap/heap_model.h"
 #include "analysis/index/index.h"
+#include "analysis/moment/heap_cursor.h"
 #include "tape/parallel_events.h"
 #include "tape/reader.h"
 #include "tape/writer.h"

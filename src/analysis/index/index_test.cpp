@@ -7,10 +7,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "analysis/moment/heap_cursor.h"
-#include "analysis/moment/moments.h"
 #include "analysis/index/naive_answers_for_test.h"
 #include "analysis/index/tape_for_test.h"
+#include "analysis/moment/heap_cursor.h"
+#include "analysis/moment/moments.h"
 #include "base/unique_fd.h"
 #include "tape/appender.h"
 #include "tape/block_scanner.h"

@@ -3,12 +3,12 @@
 
 #include <stdlib.h>
 
-#include "analysis/moment/heap_cursor.h"
 #include "analysis/heap/heap_model.h"
 #include "analysis/index/index.h"
 #include "analysis/index/naive_answers_for_test.h"
 #include "analysis/index/replay.h"
 #include "analysis/index/tape_for_test.h"
+#include "analysis/moment/heap_cursor.h"
 
 namespace heaptape {
 namespace {

@@ -12,9 +12,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/index/answers.h"
 #include "analysis/heap/growing_array.h"
 #include "analysis/heap/heap_state.h"
+#include "analysis/index/answers.h"
 #include "analysis/index/timeline_builder.h"
 #include "tape/event.h"
 #include "tape/reader.h"

@@ -7,8 +7,8 @@
 #include <functional>
 #include <vector>
 
-#include "analysis/index/answers.h"
 #include "analysis/heap/mapping_set.h"
+#include "analysis/index/answers.h"
 #include "tape/reader.h"
 
 namespace heaptape {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/index/answers.h"
 #include "analysis/heap/heap_state.h"
+#include "analysis/index/answers.h"
 #include "analysis/index/index.h"
 #include "tape/reader.h"
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/space/address_space.h"
 #include "analysis/heap/cost.h"
 #include "analysis/heap/heap_state.h"
+#include "analysis/space/address_space.h"
 #include "base/ids.h"
 #include "tape/reader.h"
 

@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "analysis/space/address_space.h"
-#include "analysis/space/arenas.h"
 #include "analysis/heap/block_map.h"
 #include "analysis/heap/cost.h"
+#include "analysis/space/address_space.h"
+#include "analysis/space/arenas.h"
 
 namespace heaptape {
 

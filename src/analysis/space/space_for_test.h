@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/space/address_space.h"
 #include "analysis/heap/heap_model.h"
 #include "analysis/index/story_for_test.h"
+#include "analysis/space/address_space.h"
 #include "base/check.h"
 #include "tape/reader.h"
 #include "tape/writer.h"

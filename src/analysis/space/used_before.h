@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "analysis/space/heap_cells.h"
 #include "analysis/index/index.h"
+#include "analysis/space/heap_cells.h"
 #include "tape/reader.h"
 
 namespace heaptape {

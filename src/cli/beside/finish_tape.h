@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include "collector/recording/collector.h"
 #include "collector/options/collector_options.h"
+#include "collector/recording/collector.h"
 
 namespace heaptape::cli {
 

@@ -2,15 +2,16 @@
 #include <optional>
 
 #include "analysis/moment/heap_cursor.h"
-#include "cli/options/command_line.h"
+#include "base/number_text.h"
 #include "cli/commands/commands.h"
+#include "cli/options/choose_tape.h"
+#include "cli/options/command_line.h"
+#include "cli/options/report_options.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
-#include "base/number_text.h"
-#include "cli/options/report_options.h"
 #include "report/figures/costs.h"
-#include "report/pages/overview.h"
 #include "report/figures/worst_text.h"
+#include "report/pages/overview.h"
 
 namespace heaptape::cli {
 namespace {
@@ -167,32 +168,28 @@ void print_json(Output& output, const TapeView& view, const std::vector<Verdict>
 int budget(Arguments arguments) {
   Limits limits;
   ReportOptions common;
-  CLI::App app("", "budget");
-  app.add_option("--max-peak", limits.max_peak, "most bytes live at once")->type_name("SIZE");
-  app.add_option("--max-leaked", limits.max_leaked, "most bytes still live at the end")->type_name("SIZE");
-  app.add_option("--max-leaked-blocks", limits.max_leaked_blocks, "most blocks still live at the end")->type_name("N");
-  app.add_option("--max-allocated", limits.max_allocated, "most bytes ever allocated")->type_name("SIZE");
-  app.add_option("--max-allocations", limits.max_allocations, "most blocks ever allocated")->type_name("N");
-  app.add_option("--max-temporary", limits.max_temporary, "most temporary blocks")->type_name("N");
-  app.add_option("--no-growth", limits.no_growth, "the heap must not be larger at any further moment than at the first")
-      ->type_name("MOMENT MOMENT...")
-      ->expected(2, 1000);
-  app.add_flag("--json", limits.json, "one JSON array with a verdict per limit");
-  common.add_filters(app);
-  common.add_suppressions(app);
-  common.add_names_and_color(app);
-  app.add_option("TAPE", limits.tape);
-  if (const auto status = parse(app, kHelp, arguments)) return *status;
+  OptionList list("budget");
+  list.text("--max-peak SIZE", limits.max_peak, "most bytes live at once");
+  list.text("--max-leaked SIZE", limits.max_leaked, "most bytes still live at the end");
+  list.number("--max-leaked-blocks N", limits.max_leaked_blocks, "most blocks still live at the end");
+  list.text("--max-allocated SIZE", limits.max_allocated, "most bytes ever allocated");
+  list.number("--max-allocations N", limits.max_allocations, "most blocks ever allocated");
+  list.number("--max-temporary N", limits.max_temporary, "most temporary blocks");
+  list.series("--no-growth MOMENT MOMENT...", limits.no_growth, 2,
+              "the heap must not be larger at any further moment than at the first");
+  list.flag("--json", limits.json, "one JSON array with a verdict per limit");
+  common.add_filters(list);
+  common.add_suppressions(list);
+  common.add_names_and_color(list);
+  list.word("TAPE", limits.tape);
+  if (const auto status = parse(list, kHelp, arguments)) return *status;
 
-  // --no-growth takes all words behind it; a tape among them can only be the last one.
-  if (limits.tape.empty() && limits.no_growth.size() > 2 && limits.no_growth.back().ends_with(".tape")) {
-    limits.tape = limits.no_growth.back();
-    limits.no_growth.pop_back();
-  }
+  if (limits.tape.empty()) limits.tape = take_tape_at_end(limits.no_growth);
+  if (limits.no_growth.size() == 1) return fail({ErrorCode::Usage, "--no-growth compares at least two moments"});
   if (limits.empty()) return fail({ErrorCode::Usage, "which limit? 'heaptape budget --help' lists them"});
   const Result<TextStyle> style = common.style();
   if (!style) return fail(style.error());
-  Result<FrameFilter> filter = common.filter(app);
+  Result<FrameFilter> filter = common.filter();
   if (!filter) return fail(filter.error());
   const Result<TapeView> view = common.open(limits.tape);
   if (!view) return fail(view.error());

@@ -1,16 +1,16 @@
 // heaptape collect: the collector of a program that was started without `heaptape record`.
 #include <unistd.h>
 
-#include "cli/options/command_line.h"
+#include "cli/beside/finish_tape.h"
 #include "cli/commands/commands.h"
+#include "cli/options/command_line.h"
+#include "cli/options/live_arguments.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
-#include "cli/beside/finish_tape.h"
-#include "cli/options/live_arguments.h"
-#include "collector/recording/collector_process.h"
 #include "collector/launch/launch_environment.h"
-#include "collector/recording/listener.h"
 #include "collector/options/tape_name.h"
+#include "collector/recording/collector_process.h"
+#include "collector/recording/listener.h"
 
 namespace heaptape::cli {
 namespace {
@@ -38,14 +38,12 @@ inherited socket. Not meant to be started by hand.
 int collect(Arguments arguments) {
   int socket = -1;
   std::string listen, output;
-  CLI::App app("", "collect");
-  app.add_option("--listen", listen, "the socket to listen at; it is made, and removed at the end")
-      ->type_name("SOCKET");
-  app.add_option("-o,--output", output, "names of the tapes: %p is the pid, %n the program's name, %t the time")
-      ->type_name("FILE")
-      ->needs("--listen");
-  app.add_option("FD,--socket", socket)->excludes("--listen");
-  if (const auto status = parse(app, kHelp, arguments)) return *status;
+  OptionList list("collect");
+  list.text("--listen SOCKET", listen, "the socket to listen at; it is made, and removed at the end");
+  list.text("-o,--output FILE", output, "names of the tapes: %p is the pid, %n the program's name, %t the time")
+      .needs("--listen");
+  list.word("FD,--socket", socket).excludes("--listen");
+  if (const auto status = parse(list, kHelp, arguments)) return *status;
   Result<RecordOptions> options = options_from_environment(environ);
   if (!options) return fail(options.error());
   CollectorOptions& collector = options.value().collector;

@@ -1,8 +1,8 @@
 // heaptape mark, snapshot, stop, flush: what can be done to a recording that is under way.
 #include "base/number_text.h"
+#include "cli/commands/commands.h"
 #include "cli/options/by_pid.h"
 #include "cli/options/command_line.h"
-#include "cli/commands/commands.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
 #include "collector/control/control_client.h"
@@ -35,10 +35,10 @@ constexpr CommandHelp kFlushHelp{
 
 // Parses the rest of the options, asks, and says what was done.
 template <class Ask, class Done>
-int control(CLI::App& app, const CommandHelp& help, Arguments arguments, Ask ask, Done done) {
+int control(OptionList& list, const CommandHelp& help, Arguments arguments, Ask ask, Done done) {
   std::string pid_text;
-  app.add_option("-p,--pid", pid_text, "the program; 'heaptape ps' lists them")->type_name("PID")->required();
-  if (const auto status = parse(app, help, arguments)) return *status;
+  list.text("-p,--pid PID", pid_text, "the program; 'heaptape ps' lists them").required();
+  if (const auto status = parse(list, help, arguments)) return *status;
   const Result<pid_t> pid = parse_pid(pid_text);
   if (!pid) return fail(pid.error());
   const Result<LiveRecording> recording = ask(pid.value());
@@ -56,10 +56,10 @@ std::string moment_of(const LiveRecording& recording) {
 
 int mark(Arguments arguments) {
   std::string name;
-  CLI::App app("", "mark");
-  app.add_option("NAME", name)->required();
+  OptionList list("mark");
+  list.word("NAME", name).required();
   return control(
-      app, kMarkHelp, arguments,
+      list, kMarkHelp, arguments,
       [&](pid_t pid) -> Result<LiveRecording> {
         if (name.empty()) return Error{ErrorCode::Usage, "a mark needs a name, by which reports will know it"};
         return mark_now(pid, name, MarkKind::Mark);
@@ -69,24 +69,24 @@ int mark(Arguments arguments) {
 
 int snapshot(Arguments arguments) {
   std::string note = "snapshot";
-  CLI::App app("", "snapshot");
-  app.add_option("--note", note, "the snapshot's name (default: snapshot)")->type_name("TEXT");
+  OptionList list("snapshot");
+  list.text("--note TEXT", note, "the snapshot's name (default: snapshot)");
   return control(
-      app, kSnapshotHelp, arguments, [&](pid_t pid) { return mark_now(pid, note, MarkKind::Snapshot); },
+      list, kSnapshotHelp, arguments, [&](pid_t pid) { return mark_now(pid, note, MarkKind::Snapshot); },
       [&](const LiveRecording& done) { say("snapshot '" + printable(note) + "' " + moment_of(done)); });
 }
 
 int stop(Arguments arguments) {
-  CLI::App app("", "stop");
-  return control(app, kStopHelp, arguments, stop_recording, [](const LiveRecording& done) {
+  OptionList list("stop");
+  return control(list, kStopHelp, arguments, stop_recording, [](const LiveRecording& done) {
     say("the recording of process " + std::to_string(done.pid) + " ended " + moment_of(done));
   });
 }
 
 int flush(Arguments arguments) {
-  CLI::App app("", "flush");
+  OptionList list("flush");
   Output output;
-  const int status = control(app, kFlushHelp, arguments, flush_tape,
+  const int status = control(list, kFlushHelp, arguments, flush_tape,
                              [&](const LiveRecording& done) { output.print("{}\n", done.tape); });
   return output.finish() ? status : kTrouble;
 }

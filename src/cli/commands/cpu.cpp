@@ -7,15 +7,15 @@
 
 #include "base/number_text.h"
 #include "base/output_file.h"
-#include "cli/options/command_line.h"
+#include "cli/beside/render_graph.h"
 #include "cli/commands/commands.h"
+#include "cli/options/command_line.h"
+#include "cli/options/report_options.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
-#include "cli/beside/render_graph.h"
-#include "cli/options/report_options.h"
-#include "report/figures/cpu_report.h"
 #include "report/export/call_graph.h"
 #include "report/export/export_input.h"
+#include "report/figures/cpu_report.h"
 #include "report/view/find_threads.h"
 
 namespace heaptape::cli {
@@ -145,14 +145,14 @@ int write_pictures(const TapeView& view, const Wishes& wishes, CpuOptions option
 }
 
 // The name of a file may be left out, and then the next word may be the tape.
-void take_picture(const CLI::App& app, std::span<const std::string> files, Wishes& wishes) {
+void take_picture(std::span<const std::optional<std::string>> files, Wishes& wishes) {
   for (std::size_t i = 0; i < kPictures.size(); ++i) {
-    if (app.get_option("--" + std::string(kPictures[i]))->count() == 0) continue;
+    if (!files[i]) continue;
     wishes.format = kPictures[i];
-    if (files[i].ends_with(".tape") && wishes.tape.empty())
-      wishes.tape = files[i];
+    if (files[i]->ends_with(".tape") && wishes.tape.empty())
+      wishes.tape = *files[i];
     else
-      wishes.file = files[i];
+      wishes.file = *files[i];
   }
 }
 
@@ -172,41 +172,40 @@ std::string no_cpu_sentence(const TapeReader& tape, std::uint32_t segment) {
 int cpu(Arguments arguments) {
   Wishes wishes;
   ReportOptions common;
-  CLI::App app("", "cpu");
-  app.add_option("--segment", wishes.segment, "samples of one segment only")->type_name("N");
-  app.add_option("--from", wishes.from, "samples from this moment on")->type_name("MOMENT");
-  app.add_option("--to", wishes.to, "samples up to this moment")->type_name("MOMENT");
-  app.add_option("--thread", wishes.thread, "samples of one thread: its number on the tape, or the kernel's id")
-      ->type_name("N");
-  app.add_option("-n,--rows", wishes.rows, "rows of the table (default: 15; 0: no table)")->type_name("N");
-  app.add_option("--by", wishes.by, "function (default), line, file, module or thread")->type_name("WHAT");
-  app.add_flag("--top-down", wishes.top_down, "the tree with main first (default)");
-  app.add_flag("--bottom-up", wishes.bottom_up, "the tree with the innermost functions first, callers below");
-  app.add_option("--threshold", wishes.threshold, "leave out places below this share of the whole (default: 1)")
-      ->type_name("PERCENT");
-  app.add_option("--depth", wishes.depth, "show so many levels of the tree only")->type_name("N");
-  app.add_flag("--expand", wishes.expand, "every frame on a line with its time, also where nothing branches off");
-  app.add_flag("--no-recorder", wishes.no_recorder,
-               "leave out samples in the recorder itself: nearer to a run that nobody records");
-  std::array<std::string, kPictures.size()> files;
+  OptionList list("cpu");
+  list.number("--segment N", wishes.segment, "samples of one segment only");
+  list.text("--from MOMENT", wishes.from, "samples from this moment on");
+  list.text("--to MOMENT", wishes.to, "samples up to this moment");
+  list.text("--thread N", wishes.thread, "samples of one thread: its number on the tape, or the kernel's id");
+  list.number("-n,--rows N", wishes.rows, "rows of the table (default: 15; 0: no table)");
+  list.text("--by WHAT", wishes.by, "function (default), line, file, module or thread")
+      .one_of({"function", "line", "file", "module", "thread"});
+  list.flag("--top-down", wishes.top_down, "the tree with main first (default)");
+  list.flag("--bottom-up", wishes.bottom_up, "the tree with the innermost functions first, callers below");
+  list.number("--threshold PERCENT", wishes.threshold, "leave out places below this share of the whole (default: 1)");
+  list.number("--depth N", wishes.depth, "show so many levels of the tree only");
+  list.flag("--expand", wishes.expand, "every frame on a line with its time, also where nothing branches off");
+  list.flag("--no-recorder", wishes.no_recorder,
+            "leave out samples in the recorder itself: nearer to a run that nobody records");
+  std::array<std::optional<std::string>, kPictures.size()> files;
   for (std::size_t i = 0; i < kPictures.size(); ++i) {
     const char* const text = kPictures[i] == "dot" ? "the graph of calls in Graphviz's language"
                                                    : "the graph of calls as a picture, drawn by Graphviz";
-    app.add_option("--" + std::string(kPictures[i]), files[i], text)->type_name("[FILE]")->expected(0, 1);
+    list.optional_text("--" + std::string(kPictures[i]) + " [FILE]", files[i], text);
   }
-  app.add_flag("--force", wishes.force, "overwrite files");
-  app.add_flag("--json", wishes.json, "one JSON object with everything");
-  common.add_filters(app);
-  common.add_names_and_color(app);
-  app.add_option("TAPE", wishes.tape);
-  if (const auto status = parse(app, kHelp, arguments)) return *status;
-  take_picture(app, files, wishes);
+  list.flag("--force", wishes.force, "overwrite files");
+  list.flag("--json", wishes.json, "one JSON object with everything");
+  common.add_filters(list);
+  common.add_names_and_color(list);
+  list.word("TAPE", wishes.tape);
+  if (const auto status = parse(list, kHelp, arguments)) return *status;
+  take_picture(files, wishes);
 
   Result<CpuOptions> options = cpu_options(wishes);
   if (!options) return fail(options.error());
   const Result<TextStyle> style = common.style();
   if (!style) return fail(style.error());
-  Result<FrameFilter> filter = common.filter(app);
+  Result<FrameFilter> filter = common.filter();
   if (!filter) return fail(filter.error());
   const Result<TapeView> view = common.open(wishes.tape);
   if (!view) return fail(view.error());

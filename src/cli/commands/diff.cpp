@@ -1,10 +1,10 @@
 // heaptape diff: what changed between two tapes, or between two moments of one.
-#include "cli/options/command_line.h"
+#include "base/number_text.h"
 #include "cli/commands/commands.h"
+#include "cli/options/command_line.h"
+#include "cli/options/report_options.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
-#include "base/number_text.h"
-#include "cli/options/report_options.h"
 #include "report/figures/costs.h"
 #include "report/figures/heap_diff.h"
 #include "report/pages/overview.h"
@@ -92,20 +92,20 @@ void print_totals(Output& output, const TapeView& before, const TapeView& after)
 int diff(Arguments arguments) {
   Wishes wishes;
   ReportOptions common;
-  CLI::App app("", "diff");
-  app.add_flag("--peak", wishes.peak, "compare what was live at the peaks (default for two tapes)");
-  app.add_flag("--leaks", wishes.leaks, "compare what was still live at the ends");
-  app.add_flag("--allocations", wishes.allocations, "compare everything ever allocated");
-  app.add_flag("--temporary", wishes.temporary, "compare temporary blocks");
-  app.add_option("--from", wishes.from, "the earlier of two moments of one tape")->type_name("MOMENT");
-  app.add_option("--to", wishes.to, "the later one")->type_name("MOMENT");
-  app.add_option("-n,--rows", wishes.rows, "show so many stacks (default: 20)")->type_name("N");
-  app.add_flag("--json", wishes.json, "one JSON object with all changes");
-  common.add_filters(app);
-  common.add_names_and_color(app);
-  app.add_option("BEFORE", wishes.before);
-  app.add_option("AFTER", wishes.after);
-  if (const auto status = parse(app, kHelp, arguments)) return *status;
+  OptionList list("diff");
+  list.flag("--peak", wishes.peak, "compare what was live at the peaks (default for two tapes)");
+  list.flag("--leaks", wishes.leaks, "compare what was still live at the ends");
+  list.flag("--allocations", wishes.allocations, "compare everything ever allocated");
+  list.flag("--temporary", wishes.temporary, "compare temporary blocks");
+  list.text("--from MOMENT", wishes.from, "the earlier of two moments of one tape");
+  list.text("--to MOMENT", wishes.to, "the later one");
+  list.number("-n,--rows N", wishes.rows, "show so many stacks (default: 20)");
+  list.flag("--json", wishes.json, "one JSON object with all changes");
+  common.add_filters(list);
+  common.add_names_and_color(list);
+  list.word("BEFORE", wishes.before);
+  list.word("AFTER", wishes.after);
+  if (const auto status = parse(list, kHelp, arguments)) return *status;
 
   const bool moments = !wishes.from.empty() || !wishes.to.empty();
   const Result<CostKind> kind = kind_of(wishes);
@@ -116,7 +116,7 @@ int diff(Arguments arguments) {
     return fail({ErrorCode::Usage, "diff needs two tapes, or one with --from and --to"});
   const Result<TextStyle> style = common.style();
   if (!style) return fail(style.error());
-  Result<FrameFilter> filter = common.filter(app);
+  Result<FrameFilter> filter = common.filter();
   if (!filter) return fail(filter.error());
   const Result<TapeView> before = common.open(wishes.before);
   if (!before) return fail(before.error());

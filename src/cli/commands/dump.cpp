@@ -3,17 +3,17 @@
 #include <unordered_map>
 
 #include "base/number_text.h"
+#include "cli/commands/commands.h"
 #include "cli/options/choose_tape.h"
 #include "cli/options/command_line.h"
-#include "cli/commands/commands.h"
-#include "cli/terminal/console.h"
 #include "cli/options/event_filter.h"
-#include "report/pages/event_text.h"
-#include "cli/terminal/exit_codes.h"
-#include "report/pages/frame_names.h"
 #include "cli/options/report_options.h"
-#include "report/text/damage_text.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/exit_codes.h"
+#include "report/pages/event_text.h"
+#include "report/pages/frame_names.h"
 #include "report/select/filter.h"
+#include "report/text/damage_text.h"
 #include "report/view/find_threads.h"
 #include "tape/reader.h"
 
@@ -229,23 +229,20 @@ int dump_with_index(DumpOptions& options) {
 
 int dump(Arguments arguments) {
   DumpOptions options;
-  CLI::App app("", "dump");
-  app.add_option("--from", options.from, "first event to print")->type_name("POSITION");
-  app.add_option("--to", options.to, "last event to print")->type_name("POSITION");
-  app.add_option("--thread", options.thread, "events of this thread only: its number on the tape, or the kernel's id")
-      ->type_name("N");
-  app.add_option("--kind", options.kinds,
-                 "events of these kinds only, separated by commas: malloc, free, new[], ... or the groups alloc, "
-                 "release, map, pool")
-      ->type_name("KINDS");
-  app.add_option("--where", options.where,
-                 "events that a filter accepts, such as 'size>1M and fn~parse' (docs/guide/filters.md)")
-      ->type_name("FILTER");
-  app.add_flag("--no-stacks", options.no_stacks, "leave out the call stacks: one line per event");
-  app.add_flag("--cpu", options.cpu, "the samples of the CPU profile instead of the events");
-  app.add_flag("--json", options.json, "one JSON object per line");
-  app.add_option("TAPE", options.tape);
-  if (const auto status = parse(app, kHelp, arguments)) return *status;
+  OptionList list("dump");
+  list.text("--from POSITION", options.from, "first event to print");
+  list.text("--to POSITION", options.to, "last event to print");
+  list.text("--thread N", options.thread, "events of this thread only: its number on the tape, or the kernel's id");
+  list.text("--kind KINDS", options.kinds,
+            "events of these kinds only, separated by commas: malloc, free, new[], ... or the groups alloc, "
+            "release, map, pool");
+  list.text("--where FILTER", options.where,
+            "events that a filter accepts, such as 'size>1M and fn~parse' (docs/guide/filters.md)");
+  list.flag("--no-stacks", options.no_stacks, "leave out the call stacks: one line per event");
+  list.flag("--cpu", options.cpu, "the samples of the CPU profile instead of the events");
+  list.flag("--json", options.json, "one JSON object per line");
+  list.word("TAPE", options.tape);
+  if (const auto status = parse(list, kHelp, arguments)) return *status;
 
   if (options.cpu && (!options.where.empty() || !options.kinds.empty())) {
     say("--where and --kind are about heap events; with --cpu there are --from, --to and --thread");

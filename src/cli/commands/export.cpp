@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "base/output_file.h"
-#include "cli/options/command_line.h"
 #include "cli/commands/commands.h"
-#include "cli/terminal/console.h"
 #include "cli/commands/cpu.h"
-#include "cli/terminal/exit_codes.h"
+#include "cli/options/command_line.h"
 #include "cli/options/report_options.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/exit_codes.h"
 #include "report/export/callgrind.h"
 #include "report/export/csv.h"
 #include "report/export/dhat.h"
@@ -185,27 +185,26 @@ int write_gprof2dot(const TapeView& view, const ExportInput& input, const Export
 // ---------------------------------------------------------------------------------------------------------------------
 
 // An option that the format does not have is a mistake, not to be passed over.
-std::optional<std::string> misplaced_option(const CLI::App& app, const std::string& format) {
+std::optional<std::string> misplaced_option(const OptionList& list, const std::string& format) {
   const std::pair<const char*, const char*> owners[] = {{"--value", "folded"},
                                                         {"--blocks", "folded"},
                                                         {"--label", "gprof2dot"},
                                                         {"--events", "csv"},
                                                         {"--threshold", "massif"}};
   for (const auto& [option, owner] : owners) {
-    if (app.get_option(option)->count() != 0 && format != owner)
-      return fmt::format("{} is an option of the format {}", option, owner);
+    if (list.given(option) && format != owner) return fmt::format("{} is an option of the format {}", option, owner);
   }
   return std::nullopt;
 }
 
 // The formats in which CPU time has a place.
-std::optional<std::string> cpu_mistake(const CLI::App& app, const ExportOptions& options) {
+std::optional<std::string> cpu_mistake(const OptionList& list, const ExportOptions& options) {
   constexpr std::array kCpuFormats{"pprof", "folded", "callgrind", "speedscope"};
   if (!options.cpu) {
-    if (app.get_option("--segment")->count() != 0) return "--segment is of CPU time; say --cpu as well";
+    if (list.given("--segment")) return "--segment is of CPU time; say --cpu as well";
     return std::nullopt;
   }
-  if (app.get_option("--value")->count() != 0) return "--value is of the heap; with --cpu it is CPU time";
+  if (list.given("--value")) return "--value is of the heap; with --cpu it is CPU time";
   if (std::find(kCpuFormats.begin(), kCpuFormats.end(), options.format) != kCpuFormats.end()) return std::nullopt;
   return fmt::format("the format {} is about the heap; with --cpu it is pprof, folded, callgrind or speedscope",
                      options.format);
@@ -232,24 +231,22 @@ int export_from(const TapeView& view, const Format& format, const ExportOptions&
 int export_tape(Arguments arguments) {
   ExportOptions options;
   ReportOptions reading;
-  CLI::App app("", "export");
-  app.add_option("-f,--format", options.format, "one of those below")->type_name("FORMAT");
-  app.add_option("-o,--output", options.output, "write to this file, not to standard output")->type_name("FILE");
-  app.add_flag("--force", options.force, "overwrite a file of that name");
-  reading.add_names(app);
-  app.add_option("--value", options.value, "folded: peak (default), live, allocated or temporary")->type_name("WHAT");
-  app.add_flag("--blocks", options.blocks, "folded: count blocks, not bytes");
-  app.add_option(
-         "--label", options.label,
-         "gprof2dot: leaked, maximum, allocated, temporary, snapshot-N, or a moment (12.5s, 1000, a mark's name)")
-      ->type_name("LABEL");
-  app.add_flag("--events", options.events, "csv: every event, not figures per stack");
-  app.add_option("--threshold", options.threshold, "massif: join places below this share (default 1)")
-      ->type_name("PERCENT");
-  app.add_flag("--cpu", options.cpu, "pprof, folded, callgrind, speedscope: CPU time, not the heap");
-  app.add_option("--segment", options.segment, "of CPU time: one segment only")->type_name("N");
-  app.add_option("TAPE", options.tape);
-  if (const auto status = parse(app, kHelp, arguments)) return *status;
+  OptionList list("export");
+  list.text("-f,--format FORMAT", options.format, "one of those below");
+  list.text("-o,--output FILE", options.output, "write to this file, not to standard output");
+  list.flag("--force", options.force, "overwrite a file of that name");
+  reading.add_names(list);
+  list.text("--value WHAT", options.value, "folded: peak (default), live, allocated or temporary")
+      .one_of({"peak", "live", "allocated", "temporary"});
+  list.flag("--blocks", options.blocks, "folded: count blocks, not bytes");
+  list.text("--label LABEL", options.label,
+            "gprof2dot: leaked, maximum, allocated, temporary, snapshot-N, or a moment (12.5s, 1000, a mark's name)");
+  list.flag("--events", options.events, "csv: every event, not figures per stack");
+  list.number("--threshold PERCENT", options.threshold, "massif: join places below this share (default 1)");
+  list.flag("--cpu", options.cpu, "pprof, folded, callgrind, speedscope: CPU time, not the heap");
+  list.number("--segment N", options.segment, "of CPU time: one segment only");
+  list.word("TAPE", options.tape);
+  if (const auto status = parse(list, kHelp, arguments)) return *status;
 
   const auto one_of = [](const std::string& text, std::initializer_list<std::string_view> allowed) {
     return std::find(allowed.begin(), allowed.end(), text) != allowed.end();
@@ -266,8 +263,8 @@ int export_tape(Arguments arguments) {
   else if (!(options.threshold >= 0 && options.threshold <= 100))
     mistake = "--threshold is a percentage, from 0 to 100";
   else
-    mistake = misplaced_option(app, options.format);
-  if (!mistake) mistake = cpu_mistake(app, options);
+    mistake = misplaced_option(list, options.format);
+  if (!mistake) mistake = cpu_mistake(list, options);
   if (mistake) {
     say(*mistake);
     return kTrouble;

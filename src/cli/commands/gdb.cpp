@@ -8,13 +8,13 @@
 
 #include "base/number_text.h"
 #include "base/system_error.h"
-#include "cli/options/by_pid.h"
-#include "cli/options/command_line.h"
-#include "cli/commands/commands.h"
-#include "cli/terminal/console.h"
-#include "cli/terminal/exit_codes.h"
 #include "cli/beside/recorder_library.h"
 #include "cli/beside/under_tool.h"
+#include "cli/commands/commands.h"
+#include "cli/options/by_pid.h"
+#include "cli/options/command_line.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/exit_codes.h"
 #include "collector/control/control_client.h"
 #include "collector/launch/launcher.h"
 #include "collector/launch/program_search.h"
@@ -69,12 +69,12 @@ int gdb(Arguments arguments) {
     for_gdb = arguments.subspan(i + 1);
     break;
   }
-  CLI::App app("", "gdb");
-  CLI::Option* pid_option = app.add_option("-p,--pid", pid_text, "attach to this program")->type_name("PID");
-  app.add_option("TAPE", tape)->excludes(pid_option);
-  app.add_option("CORE", core);
-  app.add_option("PROGRAM", program);
-  if (const auto status = parse(app, kHelp, ours)) return *status;
+  OptionList list("gdb");
+  list.text("-p,--pid PID", pid_text, "attach to this program");
+  list.word("TAPE", tape).excludes("--pid");
+  list.word("CORE", core);
+  list.word("PROGRAM", program);
+  if (const auto status = parse(list, kHelp, ours)) return *status;
 
   const Result<std::string> binary = own_path();
   if (!binary) return fail(binary.error());

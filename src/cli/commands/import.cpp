@@ -6,12 +6,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/number_text.h"
 #include "base/unique_fd.h"
-#include "cli/options/command_line.h"
 #include "cli/commands/commands.h"
+#include "cli/options/command_line.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
-#include "base/number_text.h"
 #include "report/import/heaptrack_import.h"
 
 namespace heaptape::cli {
@@ -95,13 +95,12 @@ int import_file(const ImportOptions& options) {
 
 int import_tape(Arguments arguments) {
   ImportOptions options;
-  CLI::App app("", "import");
-  app.add_option("-o,--output", options.output, "name of the tape; default: the file's, ending in .tape")
-      ->type_name("TAPE");
-  app.add_flag("--force", options.force, "overwrite a tape of that name");
-  app.add_option("TOOL", options.tool);
-  app.add_option("FILE", options.file);
-  if (const auto status = parse(app, kHelp, arguments)) return *status;
+  OptionList list("import");
+  list.text("-o,--output TAPE", options.output, "name of the tape; default: the file's, ending in .tape");
+  list.flag("--force", options.force, "overwrite a tape of that name");
+  list.word("TOOL", options.tool);
+  list.word("FILE", options.file);
+  if (const auto status = parse(list, kHelp, arguments)) return *status;
   if (options.tool != "heaptrack") {
     say(options.tool.empty() ? std::string("import from what? 'heaptape import heaptrack FILE'")
                              : fmt::format("cannot import from '{}'; known is: heaptrack", options.tool));

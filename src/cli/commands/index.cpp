@@ -1,9 +1,9 @@
 // heaptape index: makes the index of a tape, which reports open instead of the events.
 #include "analysis/index/index.h"
 
+#include "cli/commands/commands.h"
 #include "cli/options/choose_tape.h"
 #include "cli/options/command_line.h"
-#include "cli/commands/commands.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
 #include "cli/terminal/progress.h"
@@ -26,10 +26,10 @@ constexpr CommandHelp kHelp{.usage = "heaptape index [--force] [TAPE]",
 int index(Arguments arguments) {
   std::string name;
   bool force = false;
-  CLI::App app("", "index");
-  app.add_option("TAPE", name);
-  app.add_flag("--force", force, "make a new one even if the tape has a good one");
-  if (const auto status = parse(app, kHelp, arguments)) return *status;
+  OptionList list("index");
+  list.word("TAPE", name);
+  list.flag("--force", force, "make a new one even if the tape has a good one");
+  if (const auto status = parse(list, kHelp, arguments)) return *status;
   {
     const Result<TapeReader> tape = open_chosen_tape(name);
     if (!tape) return fail(tape.error());

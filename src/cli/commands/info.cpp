@@ -1,17 +1,17 @@
 // heaptape info: what a tape holds.
 #include <algorithm>
 
+#include "base/number_text.h"
+#include "cli/commands/commands.h"
 #include "cli/options/choose_tape.h"
 #include "cli/options/command_line.h"
-#include "cli/commands/commands.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
+#include "report/figures/pools.h"
 #include "report/pages/info_json.h"
 #include "report/pages/loss_text.h"
-#include "base/number_text.h"
 #include "report/pages/tape_facts.h"
 #include "report/text/damage_text.h"
-#include "report/figures/pools.h"
 #include "tape/reader.h"
 
 namespace heaptape::cli {
@@ -182,11 +182,11 @@ int info(Arguments arguments) {
   std::string name;
   bool json = false;
   bool all = false;
-  CLI::App app("", "info");
-  app.add_flag("--all", all, "list all threads and modules, however many");
-  app.add_flag("--json", json, "one JSON object with everything");
-  app.add_option("TAPE", name);
-  if (const auto status = parse(app, kHelp, arguments)) return *status;
+  OptionList list("info");
+  list.flag("--all", all, "list all threads and modules, however many");
+  list.flag("--json", json, "one JSON object with everything");
+  list.word("TAPE", name);
+  if (const auto status = parse(list, kHelp, arguments)) return *status;
 
   const Result<TapeReader> tape = open_chosen_tape(name);
   if (!tape) return fail(tape.error());

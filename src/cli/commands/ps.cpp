@@ -1,14 +1,14 @@
 // heaptape ps: what is being recorded.
 #include <ctime>
 
-#include "base/path_text.h"
 #include "base/number_text.h"
-#include "cli/options/command_line.h"
+#include "base/path_text.h"
 #include "cli/commands/commands.h"
+#include "cli/options/command_line.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
-#include "report/pages/frame_names.h"
 #include "collector/control/control_client.h"
+#include "report/pages/frame_names.h"
 #include "report/text/json_writer.h"
 #include "report/text/text_style.h"
 
@@ -65,9 +65,9 @@ std::string as_json(const std::vector<LiveRecording>& all) {
 
 int ps(Arguments arguments) {
   bool json = false;
-  CLI::App app("", "ps");
-  app.add_flag("--json", json, "one JSON array");
-  if (const auto status = parse(app, kHelp, arguments)) return *status;
+  OptionList list("ps");
+  list.flag("--json", json, "one JSON array");
+  if (const auto status = parse(list, kHelp, arguments)) return *status;
   const Result<std::vector<LiveRecording>> all = live_recordings();
   if (!all) return fail(all.error());
   Output output;

@@ -5,21 +5,22 @@
 #include <optional>
 
 #include "base/path_text.h"
-#include "cli/options/command_line.h"
-#include "cli/commands/commands.h"
-#include "cli/terminal/console.h"
-#include "cli/terminal/exit_codes.h"
 #include "cli/beside/finish_tape.h"
-#include "report/pages/frame_names.h"
+#include "cli/beside/recorder_library.h"
+#include "cli/beside/under_tool.h"
+#include "cli/commands/commands.h"
+#include "cli/live/top_beside.h"
+#include "cli/options/command_line.h"
 #include "cli/options/live_arguments.h"
 #include "cli/options/record_arguments.h"
-#include "cli/beside/recorder_library.h"
-#include "cli/live/top_beside.h"
-#include "cli/beside/under_tool.h"
-#include "collector/options/function_options.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/exit_codes.h"
 #include "collector/launch/launcher.h"
 #include "collector/launch/program_check.h"
+#include "collector/options/function_options.h"
+#include "collector/options/option_values.h"
 #include "collector/options/tape_name.h"
+#include "report/pages/frame_names.h"
 
 namespace heaptape::cli {
 namespace {
@@ -136,7 +137,8 @@ int run(RecordRequest& request) {
 
 // Options that are read as text and then parsed by the same functions as their variables.
 struct OptionTexts {
-  std::string output, max_depth, max_tape, on_full, cpu;
+  std::string output, max_depth, max_tape, on_full;
+  std::optional<std::string> cpu; // empty: as often as usual
 };
 
 Result<> take_texts(const OptionTexts& texts, CollectorOptions& options) {
@@ -153,7 +155,8 @@ Result<> take_texts(const OptionTexts& texts, CollectorOptions& options) {
   };
   if (auto taken = take("--max-depth", texts.max_depth, parse_depth, options.max_depth); !taken) return taken;
   if (auto taken = take("--max-tape", texts.max_tape, parse_size, options.max_tape_bytes); !taken) return taken;
-  if (auto taken = take("--cpu", texts.cpu, parse_cpu_hz, options.cpu_hz); !taken) return taken;
+  const std::string cpu = texts.cpu && texts.cpu->empty() ? "100" : texts.cpu.value_or("");
+  if (auto taken = take("--cpu", cpu, parse_cpu_hz, options.cpu_hz); !taken) return taken;
   return take("--on-full", texts.on_full, parse_on_full, options.on_full);
 }
 
@@ -188,52 +191,43 @@ int record(Arguments arguments) {
   std::vector<std::string> alloc_functions, free_functions;
   bool no_free_stacks = false, no_symbols = false, no_index = false, no_heap = false;
 
-  CLI::App app("", "record");
-  app.add_option("-o,--output", texts.output,
-                 "name of the tape: %p is the program's pid, %n its name, %t the time (default: heaptape.%n.%p.tape)")
-      ->type_name("FILE");
-  app.add_flag("--force", collector.force, "overwrite the tape if it exists");
-  app.add_flag("-q,--quiet", collector.quiet, "print no summary at the end");
-  app.add_flag("--follow", request.options.follow, "record the program's children too, each on a tape of its own");
-  app.add_flag("--no-free-stacks", no_free_stacks, "record no call stacks for releases: quicker, smaller");
-  app.add_option("--max-depth", texts.max_depth, "frames to record of a call stack, at most 4096 (default: 1024)")
-      ->type_name("N");
-  app.add_option("--max-tape", texts.max_tape,
-                 "stop recording when the tape has this size (500M, 2G); the program goes on")
-      ->type_name("SIZE");
-  app.add_option("--on-full", texts.on_full,
-                 "when the program outruns the recording: 'wait' (the default, nothing is lost) or 'drop' (and count)")
-      ->type_name("WHAT");
-  app.add_flag(
-      "--cpu{100}", texts.cpu,
+  OptionList list("record");
+  list.text("-o,--output FILE", texts.output,
+            "name of the tape: %p is the program's pid, %n its name, %t the time (default: heaptape.%n.%p.tape)");
+  list.flag("--force", collector.force, "overwrite the tape if it exists");
+  list.flag("-q,--quiet", collector.quiet, "print no summary at the end");
+  list.flag("--follow", request.options.follow, "record the program's children too, each on a tape of its own");
+  list.flag("--no-free-stacks", no_free_stacks, "record no call stacks for releases: quicker, smaller");
+  list.text("--max-depth N", texts.max_depth, "frames to record of a call stack, at most 4096 (default: 1024)");
+  list.text("--max-tape SIZE", texts.max_tape,
+            "stop recording when the tape has this size (500M, 2G); the program goes on");
+  list.text("--on-full WHAT", texts.on_full,
+            "when the program outruns the recording: 'wait' (the default, nothing is lost) or 'drop' (and count)")
+      .one_of({"wait", "drop"});
+  list.optional_text(
+      "--cpu[=HZ]", texts.cpu,
       "sample the CPU time of every thread too, so many times per second of it: --cpu=HZ, 1 to 5000 (default: 100)");
-  app.add_flag("--no-heap", no_heap, "record no heap events: with --cpu, a CPU profile alone");
-  app.add_flag("--no-symbols", no_symbols, "put no names of functions and lines on the tape");
-  app.add_flag("--no-index", no_index, "make no index at the end; the first report makes it instead");
-  app.add_option(
-         "--alloc-fn", alloc_functions,
-         "what this function of a library returns counts as a block of a pool: NAME[:SIZE-ARG[:COUNT-ARG]][=POOL], "
-         "arguments counted from 1 (default: 1); may be given again")
-      ->type_name("FUNCTION")
-      ->expected(1)
-      ->take_all();
-  app.add_option("--free-fn", free_functions, "this function frees such blocks: NAME[:PTR-ARG]; may be given again")
-      ->type_name("FUNCTION")
-      ->expected(1)
-      ->take_all();
-  app.add_flag("--debugger", request.debugger, "run the program in gdb");
-  app.add_flag("--perf", request.perf, "run the program under 'perf record', into heaptape.PROGRAM.perf.data")
-      ->excludes("--debugger");
+  list.flag("--no-heap", no_heap, "record no heap events: with --cpu, a CPU profile alone");
+  list.flag("--no-symbols", no_symbols, "put no names of functions and lines on the tape");
+  list.flag("--no-index", no_index, "make no index at the end; the first report makes it instead");
+  list.repeated(
+      "--alloc-fn FUNCTION", alloc_functions,
+      "what this function of a library returns counts as a block of a pool: NAME[:SIZE-ARG[:COUNT-ARG]][=POOL], "
+      "arguments counted from 1 (default: 1); may be given again");
+  list.repeated("--free-fn FUNCTION", free_functions,
+                "this function frees such blocks: NAME[:PTR-ARG]; may be given again");
+  list.flag("--debugger", request.debugger, "run the program in gdb");
+  list.flag("--perf", request.perf, "run the program under 'perf record', into heaptape.PROGRAM.perf.data")
+      .excludes("--debugger");
 
-  live.add(app);
-  app.add_flag("--top", request.top,
-               "show the heap on the terminal while the program runs; its output must go elsewhere")
-      ->excludes("--debugger")
-      ->excludes("--perf")
-      ->excludes("--no-tape");
+  live.add(list);
+  list.flag("--top", request.top, "show the heap on the terminal while the program runs; its output must go elsewhere")
+      .excludes("--debugger")
+      .excludes("--perf")
+      .excludes("--no-tape");
 
-  const RecordArguments split = split_record_arguments(app, arguments);
-  if (const auto status = parse(app, kHelp, split.options)) return *status;
+  const RecordArguments split = split_record_arguments(list, arguments);
+  if (const auto status = parse(list, kHelp, split.options)) return *status;
   if (split.command.empty()) {
     say("which program? 'heaptape record --help' says how");
     return kTrouble;

@@ -2,21 +2,21 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/number_text.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/cpu.h"
 #include "cli/options/by_pid.h"
 #include "cli/options/command_line.h"
-#include "cli/commands/commands.h"
-#include "cli/terminal/console.h"
-#include "cli/commands/cpu.h"
-#include "cli/terminal/exit_codes.h"
-#include "report/pages/loss_text.h"
-#include "base/number_text.h"
 #include "cli/options/report_options.h"
-#include "report/pages/tape_facts.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/exit_codes.h"
 #include "report/figures/allocation_cost.h"
 #include "report/figures/costs.h"
-#include "report/text/mark_text.h"
-#include "report/pages/overview.h"
 #include "report/figures/tree_text.h"
+#include "report/pages/loss_text.h"
+#include "report/pages/overview.h"
+#include "report/pages/tape_facts.h"
+#include "report/text/mark_text.h"
 
 namespace heaptape::cli {
 namespace {
@@ -340,55 +340,53 @@ private:
   std::vector<Section> sections_;
 };
 
-void add_tree_options(CLI::App& app, Wishes& wishes) {
-  app.add_option("--threshold", wishes.threshold, "leave out places below this share of the whole (default: 1)")
-      ->type_name("PERCENT");
-  app.add_option("--depth", wishes.depth, "show so many levels only")->type_name("N");
-  app.add_flag("--bottom-up", wishes.bottom_up, "innermost functions first, callers below (default)");
-  app.add_flag("--top-down", wishes.top_down, "outermost functions first, callees below");
-  app.add_option("--by", wishes.by, "function (default), line, file, module, thread or size")->type_name("WHAT");
-  app.add_flag("--expand", wishes.expand, "every frame on a line with its cost, also where nothing branches off");
-  app.add_flag("--json", wishes.json, "one JSON object with everything");
+void add_tree_options(OptionList& list, Wishes& wishes) {
+  list.number("--threshold PERCENT", wishes.threshold, "leave out places below this share of the whole (default: 1)");
+  list.number("--depth N", wishes.depth, "show so many levels only");
+  list.flag("--bottom-up", wishes.bottom_up, "innermost functions first, callers below (default)");
+  list.flag("--top-down", wishes.top_down, "outermost functions first, callees below");
+  list.text("--by WHAT", wishes.by, "function (default), line, file, module, thread or size")
+      .one_of({"function", "line", "file", "module", "thread", "size"});
+  list.flag("--expand", wishes.expand, "every frame on a line with its cost, also where nothing branches off");
+  list.flag("--json", wishes.json, "one JSON object with everything");
 }
 
-void add_kind_options(CLI::App& app, Wishes& wishes) {
-  app.add_flag("--leaks", wishes.leaks, "what was still live at the end");
-  app.add_flag("--peak", wishes.peak, "what was live when the heap was largest");
-  app.add_flag("--maximum", wishes.maximum, "the same as --peak");
+void add_kind_options(OptionList& list, Wishes& wishes) {
+  list.flag("--leaks", wishes.leaks, "what was still live at the end");
+  list.flag("--peak", wishes.peak, "what was live when the heap was largest");
+  list.flag("--maximum", wishes.maximum, "the same as --peak");
   // The peak costs nothing extra here, so there is nothing to leave out.
-  app.add_flag("--no-maximum", wishes.no_maximum, "accepted for the sake of old scripts; changes nothing");
-  app.add_flag("--allocations", wishes.allocations, "everything ever allocated; with --from or --to, all between");
-  app.add_flag("--cost", wishes.cost,
-               "CPU time in allocation functions by who called them; needs a recording with --cpu");
-  app.add_flag("--temporary", wishes.temporary, "blocks that their thread freed as its very next step");
-  app.add_option("--at", wishes.at, "what was live at a moment")->type_name("MOMENT");
-  app.add_option("--from", wishes.from, "what was allocated after this moment and still lived at --to")
-      ->type_name("MOMENT");
-  app.add_option("--to", wishes.to, "the end of that; default: the end of the tape")->type_name("MOMENT");
-  app.add_flag("--snapshots", wishes.snapshots, "what was live at each mark of the program");
-  app.add_flag("--deltas", wishes.deltas, "what is new at each mark since the one before");
-  app.add_flag("--cumulative", wishes.cumulative, "what is new at each mark since the first one");
+  list.flag("--no-maximum", wishes.no_maximum, "accepted for the sake of old scripts; changes nothing");
+  list.flag("--allocations", wishes.allocations, "everything ever allocated; with --from or --to, all between");
+  list.flag("--cost", wishes.cost, "CPU time in allocation functions by who called them; needs a recording with --cpu");
+  list.flag("--temporary", wishes.temporary, "blocks that their thread freed as its very next step");
+  list.text("--at MOMENT", wishes.at, "what was live at a moment");
+  list.text("--from MOMENT", wishes.from, "what was allocated after this moment and still lived at --to");
+  list.text("--to MOMENT", wishes.to, "the end of that; default: the end of the tape");
+  list.flag("--snapshots", wishes.snapshots, "what was live at each mark of the program");
+  list.flag("--deltas", wishes.deltas, "what is new at each mark since the one before");
+  list.flag("--cumulative", wishes.cumulative, "what is new at each mark since the first one");
 }
 
 int run(const char* command, const CommandHelp& help, Wishes wishes, Arguments arguments) {
   const bool whole = !wishes.any_tree();
   ReportOptions options;
-  CLI::App app("", command);
-  if (whole) add_kind_options(app, wishes);
-  add_tree_options(app, wishes);
-  options.add_where(app);
-  options.add_filters(app);
-  options.add_suppressions(app);
-  options.add_names_and_color(app);
-  app.add_option("TAPE", wishes.tape);
-  if (const auto status = parse(app, help, arguments)) return *status;
+  OptionList list(command);
+  if (whole) add_kind_options(list, wishes);
+  add_tree_options(list, wishes);
+  options.add_where(list);
+  options.add_filters(list);
+  options.add_suppressions(list);
+  options.add_names_and_color(list);
+  list.word("TAPE", wishes.tape);
+  if (const auto status = parse(list, help, arguments)) return *status;
   wishes.peak |= wishes.maximum;
 
   const Result<TreeOptions> tree = tree_options(wishes);
   if (!tree) return fail(tree.error());
   const Result<TextStyle> style = options.style();
   if (!style) return fail(style.error());
-  Result<FrameFilter> filter = options.filter(app);
+  Result<FrameFilter> filter = options.filter();
   if (!filter) return fail(filter.error());
   const Result<TapeView> view = options.open(wishes.tape);
   if (!view) return fail(view.error());

@@ -7,13 +7,13 @@
 #include <iostream>
 
 #include "base/system_error.h"
-#include "cli/options/command_line.h"
 #include "cli/commands/commands.h"
+#include "cli/options/command_line.h"
+#include "cli/options/tape_session.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
 #include "cli/terminal/line_editor.h"
 #include "cli/terminal/pager.h"
-#include "cli/options/tape_session.h"
 #include "cli/terminal/terminal.h"
 #include "report/text/damage_text.h"
 #include "shell/interpreter.h"
@@ -130,20 +130,16 @@ void talk(Session& session, Shell& shell) {
 int shell(Arguments arguments) {
   SessionWishes wishes;
   std::vector<std::string> lines;
-  CLI::App app("", "shell");
-  app.add_option("-c,--command", lines, "run this command and end; repeatable")
-      ->type_name("CMD")
-      ->allow_extra_args(false);
-  app.add_option("--at", wishes.at, "where the cursor stands at first (default: end)")->type_name("POSITION");
-  app.add_option("--limit", wishes.limit, "the tape seems to end with event N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000}))
-      ->type_name("N");
-  app.add_option("--names", wishes.names, "short (default), full (with parameters and template arguments) or mangled")
-      ->type_name("FORM");
-  app.add_option("--color", wishes.color, "auto (default: on a terminal, unless NO_COLOR is set), always or never")
-      ->type_name("WHEN");
-  app.add_option("TAPE", wishes.tape);
-  if (const auto status = parse(app, kHelp, arguments)) return *status;
+  OptionList list("shell");
+  list.repeated("-c,--command CMD", lines, "run this command and end; repeatable");
+  list.text("--at POSITION", wishes.at, "where the cursor stands at first (default: end)");
+  list.number("--limit N", wishes.limit, "the tape seems to end with event N").between(1, 1'000'000'000'000);
+  list.text("--names FORM", wishes.names, "short (default), full (with parameters and template arguments) or mangled")
+      .one_of({"short", "full", "mangled"});
+  list.text("--color WHEN", wishes.color, "auto (default: on a terminal, unless NO_COLOR is set), always or never")
+      .one_of({"auto", "always", "never"});
+  list.word("TAPE", wishes.tape);
+  if (const auto status = parse(list, kHelp, arguments)) return *status;
 
   Result<Session> session = open_session(wishes);
   if (!session) return fail(session.error());

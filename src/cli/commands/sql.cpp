@@ -5,11 +5,11 @@
 #include <filesystem>
 
 #include "base/system_error.h"
-#include "cli/options/command_line.h"
 #include "cli/commands/commands.h"
+#include "cli/options/command_line.h"
+#include "cli/options/report_options.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
-#include "cli/options/report_options.h"
 #include "sql/result_text.h"
 
 namespace heaptape::cli {
@@ -54,11 +54,11 @@ int sql(Arguments arguments) {
   std::vector<std::string> words;
   std::string format_name = "table";
   ReportOptions common;
-  CLI::App app("", "sql");
-  app.add_option("--format", format_name, "table (default), csv or json")->type_name("FORMAT");
-  common.add_names_and_color(app);
-  app.add_option("TAPE", words);
-  if (const auto status = parse(app, kHelp, arguments)) return *status;
+  OptionList list("sql");
+  list.text("--format FORMAT", format_name, "table (default), csv or json").one_of({"table", "csv", "json"});
+  common.add_names_and_color(list);
+  list.words("TAPE", words);
+  if (const auto status = parse(list, kHelp, arguments)) return *status;
   // ".schema blocks" may be two words.
   const bool dotted = words.size() >= 2 && words[words.size() - 2].starts_with('.');
   if (dotted) {

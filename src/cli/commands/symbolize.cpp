@@ -1,13 +1,13 @@
 // heaptape symbolize: names for a tape's frames, from files that are here now.
 #include <algorithm>
 
+#include "base/number_text.h"
+#include "cli/commands/commands.h"
 #include "cli/options/choose_tape.h"
 #include "cli/options/command_line.h"
-#include "cli/commands/commands.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
 #include "cli/terminal/progress.h"
-#include "base/number_text.h"
 #include "report/names/finish_tape.h"
 
 namespace heaptape::cli {
@@ -51,15 +51,13 @@ int symbolize(Arguments arguments) {
   std::vector<std::string> debug_dirs;
   AddSymbols how;
   bool no_debuginfod = false, quiet = false;
-  CLI::App app("", "symbolize");
-  app.add_option("TAPE", name);
-  app.add_option("--debug-dir", debug_dirs, "folder with separate debug files, beside /usr/lib/debug (repeatable)")
-      ->type_name("DIR");
-  app.add_option("--sysroot", how.options.sysroot, "folder that holds the files of the machine where the program ran")
-      ->type_name("DIR");
-  app.add_flag("--no-debuginfod", no_debuginfod, "do not ask the servers in $DEBUGINFOD_URLS");
-  app.add_flag("-q,--quiet", quiet, "do not list what was found where");
-  if (const auto status = parse(app, kHelp, arguments)) return *status;
+  OptionList list("symbolize");
+  list.word("TAPE", name);
+  list.repeated("--debug-dir DIR", debug_dirs, "folder with separate debug files, beside /usr/lib/debug (repeatable)");
+  list.text("--sysroot DIR", how.options.sysroot, "folder that holds the files of the machine where the program ran");
+  list.flag("--no-debuginfod", no_debuginfod, "do not ask the servers in $DEBUGINFOD_URLS");
+  list.flag("-q,--quiet", quiet, "do not list what was found where");
+  if (const auto status = parse(list, kHelp, arguments)) return *status;
   how.options.debug_dirs.insert(how.options.debug_dirs.begin(), debug_dirs.begin(), debug_dirs.end());
   how.options.debuginfod = !no_debuginfod;
   if (const Result<TapeReader> tape = open_chosen_tape(name); !tape) return fail(tape.error());

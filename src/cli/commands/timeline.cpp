@@ -1,13 +1,13 @@
 // heaptape timeline: the heap over time as a picture.
-#include "cli/options/command_line.h"
 #include "cli/commands/commands.h"
+#include "cli/options/command_line.h"
+#include "cli/options/report_options.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
-#include "cli/options/report_options.h"
 #include "cli/terminal/terminal.h"
+#include "report/pages/timeline_text.h"
 #include "report/text/json_writer.h"
 #include "report/text/mark_text.h"
-#include "report/pages/timeline_text.h"
 
 namespace heaptape::cli {
 namespace {
@@ -82,13 +82,13 @@ int timeline(Arguments arguments) {
   bool json = false, csv = false;
   std::size_t height = 16;
   ReportOptions common;
-  CLI::App app("", "timeline");
-  app.add_option("--height", height, "rows of the picture (default: 16)")->type_name("N");
-  app.add_flag("--csv", csv, "a line of numbers per stretch of time");
-  app.add_flag("--json", json, "one JSON object with an array per figure");
-  common.add_names_and_color(app);
-  app.add_option("TAPE", tape);
-  if (const auto status = parse(app, kHelp, arguments)) return *status;
+  OptionList list("timeline");
+  list.number("--height N", height, "rows of the picture (default: 16)");
+  list.flag("--csv", csv, "a line of numbers per stretch of time");
+  list.flag("--json", json, "one JSON object with an array per figure");
+  common.add_names_and_color(list);
+  list.word("TAPE", tape);
+  if (const auto status = parse(list, kHelp, arguments)) return *status;
 
   constexpr std::size_t kHighest = 200;
   if (height < 2 || height > kHighest) return fail({ErrorCode::Usage, "--height is a number from 2 to 200"});

@@ -1,15 +1,15 @@
 // heaptape top: the most expensive functions or stacks, of a finished recording or of one that is going on.
 #include <unistd.h>
 
+#include "cli/beside/tape_in_use.h"
+#include "cli/commands/commands.h"
+#include "cli/live/live_top.h"
 #include "cli/options/by_pid.h"
 #include "cli/options/choose_tape.h"
 #include "cli/options/command_line.h"
-#include "cli/commands/commands.h"
+#include "cli/options/report_options.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
-#include "cli/live/live_top.h"
-#include "cli/options/report_options.h"
-#include "cli/beside/tape_in_use.h"
 #include "collector/control/control_client.h"
 #include "collector/options/live_options.h"
 #include "report/figures/top_table.h"
@@ -58,8 +58,9 @@ Result<TopOptions> top_options(const std::string& sort, const std::string& by, b
 }
 
 // What is said about a recording that is going on.
-struct LiveArguments {
-  int pid = 0;
+struct LiveRequest {
+  std::string pid_text;
+  pid_t pid = 0;
   bool once = false, first = false, frames = false;
   std::string every, output;
   std::uint64_t count = 0;
@@ -78,7 +79,7 @@ Result<TopOrder> live_order(const std::string& sort) {
                "of a running program, --sort is live, growth, allocated, rate or blocks, not '" + sort + "'"};
 }
 
-int live_top(const LiveArguments& arguments, const std::string& tape, const std::string& sort, std::size_t rows,
+int live_top(const LiveRequest& arguments, const std::string& tape, const std::string& sort, std::size_t rows,
              bool json, const TextStyle& style) {
   LiveTop options{.tape = tape,
                   .plain = arguments.plain(),
@@ -119,33 +120,37 @@ int top(Arguments arguments) {
   std::string tape, sort, by = "function";
   bool blocks = false, json = false;
   std::size_t rows = 0;
-  LiveArguments live;
+  LiveRequest live;
   ReportOptions common;
-  CLI::App app("", "top");
-  app.add_option("--sort", sort,
-                 "peak (default), live, allocated or temporary; of a running program: live (default), "
-                 "growth, allocated, rate or blocks")
-      ->type_name("FIGURE");
-  app.add_option("--by", by, "function (default) or stack")->type_name("WHAT");
-  app.add_flag("--blocks", blocks, "count blocks instead of bytes");
-  app.add_option("-n,--rows", rows, "show so many rows (default: 20; of a running program 10)")->type_name("N");
-  app.add_flag("--json", json, "one JSON array with the rows");
-  app.add_option("-p,--pid", live.pid, "of this program, which is being recorded")->type_name("PID");
-  app.add_flag("--once", live.once, "print what is in use now, and end");
-  app.add_option("--every", live.every, "print it every so often, and when the program ends (2s, 1min)")
-      ->type_name("TIME");
-  app.add_option("--count", live.count, "with --every: so many times")->type_name("N");
-  app.add_flag("--first", live.first, "with --once or --every: the largest first, not last");
-  app.add_flag("--frames", live.frames, "with --once or --every: whole stacks");
-  app.add_option("-o,--output", live.output, "with --once or --every: into this file")->type_name("FILE");
-  common.add_where(app);
-  common.add_filters(app);
-  common.add_names_and_color(app);
-  app.add_option("TAPE", tape);
-  if (const auto status = parse(app, kHelp, arguments)) return *status;
+  OptionList list("top");
+  list.text("--sort FIGURE", sort,
+            "peak (default), live, allocated or temporary; of a running program: live (default), "
+            "growth, allocated, rate or blocks")
+      .one_of({"peak", "live", "allocated", "temporary", "growth", "rate", "blocks"});
+  list.text("--by WHAT", by, "function (default) or stack").one_of({"function", "stack"});
+  list.flag("--blocks", blocks, "count blocks instead of bytes");
+  list.number("-n,--rows N", rows, "show so many rows (default: 20; of a running program 10)");
+  list.flag("--json", json, "one JSON array with the rows");
+  list.text("-p,--pid PID", live.pid_text, "of this program, which is being recorded");
+  list.flag("--once", live.once, "print what is in use now, and end");
+  list.text("--every TIME", live.every, "print it every so often, and when the program ends (2s, 1min)");
+  list.number("--count N", live.count, "with --every: so many times");
+  list.flag("--first", live.first, "with --once or --every: the largest first, not last");
+  list.flag("--frames", live.frames, "with --once or --every: whole stacks");
+  list.text("-o,--output FILE", live.output, "with --once or --every: into this file");
+  common.add_where(list);
+  common.add_filters(list);
+  common.add_names_and_color(list);
+  list.word("TAPE", tape);
+  if (const auto status = parse(list, kHelp, arguments)) return *status;
 
   const Result<TextStyle> style = common.style();
   if (!style) return fail(style.error());
+  if (!live.pid_text.empty()) {
+    const Result<pid_t> pid = parse_pid(live.pid_text);
+    if (!pid) return fail(pid.error());
+    live.pid = pid.value();
+  }
   if (live.pid != 0 && !tape.empty()) return fail({ErrorCode::Usage, "say a TAPE or -p PID, not both"});
   if (live.pid != 0 && !live.plain() && ::isatty(STDOUT_FILENO) == 0) {
     // No screen to show it on: the table of a tape, as all commands do with -p.
@@ -164,7 +169,7 @@ int top(Arguments arguments) {
     return live_top(live, tape, sort, 0, false, style.value());
   const Result<TopOptions> options = top_options(sort.empty() ? "peak" : sort, by, blocks, rows != 0 ? rows : 20);
   if (!options) return fail(options.error());
-  Result<FrameFilter> filter = common.filter(app);
+  Result<FrameFilter> filter = common.filter();
   if (!filter) return fail(filter.error());
   const Result<TapeView> view = common.open(tape);
   if (!view) return fail(view.error());

@@ -1,7 +1,7 @@
 // heaptape verify: is a tape whole, and could its events have happened?
+#include "cli/commands/commands.h"
 #include "cli/options/choose_tape.h"
 #include "cli/options/command_line.h"
-#include "cli/commands/commands.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
 #include "report/pages/verify_tape.h"
@@ -29,13 +29,11 @@ int verify(Arguments arguments) {
   std::string name;
   bool json = false;
   VerifyTape options;
-  CLI::App app("", "verify");
-  app.add_option("--limit", options.limit, "look at the first N events only")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000}))
-      ->type_name("N");
-  app.add_flag("--json", json, "one JSON object");
-  app.add_option("TAPE", name);
-  if (const auto status = parse(app, kHelp, arguments)) return *status;
+  OptionList list("verify");
+  list.number("--limit N", options.limit, "look at the first N events only").between(1, 1'000'000'000'000);
+  list.flag("--json", json, "one JSON object");
+  list.word("TAPE", name);
+  if (const auto status = parse(list, kHelp, arguments)) return *status;
 
   const Result<TapeReader> tape = open_chosen_tape(name);
   if (!tape) return fail(tape.error());

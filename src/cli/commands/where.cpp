@@ -2,13 +2,13 @@
 #include <unistd.h>
 
 #include "base/number_text.h"
+#include "cli/commands/commands.h"
 #include "cli/options/choose_tape.h"
 #include "cli/options/command_line.h"
-#include "cli/commands/commands.h"
-#include "cli/terminal/console.h"
-#include "cli/terminal/exit_codes.h"
 #include "cli/options/report_options.h"
 #include "cli/options/tape_session.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/exit_codes.h"
 #include "cli/terminal/terminal.h"
 #include "collector/control/control_client.h"
 #include "report/names/symbolize_tape.h"
@@ -128,16 +128,15 @@ int where_in_all(const std::vector<LiveRecording>& all, std::uint64_t address, c
 
 // The words are read as the shell reads them; these options are here to be listed.
 std::string where_help() {
-  CLI::App app("", "where");
-  app.set_help_flag("-h,--help", "show this help");
+  OptionList list("where");
   std::string value;
   bool json = false;
-  app.add_option("-p,--pid", value, "a program that is being recorded ('heaptape ps'), up to now")->type_name("PID");
-  app.add_option("--at", value, "another moment than the end")->type_name("POSITION");
-  app.add_flag("--json", json, "as JSON");
-  app.add_option("--names", value, "short (default), full or mangled")->type_name("FORM");
-  app.add_option("--color", value, "auto (default), always or never")->type_name("WHEN");
-  return help_text(app, kHelp);
+  list.text("-p,--pid PID", value, "a program that is being recorded ('heaptape ps'), up to now");
+  list.text("--at POSITION", value, "another moment than the end");
+  list.flag("--json", json, "as JSON");
+  list.text("--names FORM", value, "short (default), full or mangled");
+  list.text("--color WHEN", value, "auto (default), always or never");
+  return help_text(list, kHelp);
 }
 
 } // namespace

@@ -11,10 +11,10 @@
 #include <optional>
 #include <thread>
 
+#include "cli/beside/tape_in_use.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
 #include "cli/terminal/full_screen.h"
-#include "cli/beside/tape_in_use.h"
 #include "collector/control/control_client.h"
 #include "live/live_view.h"
 #include "live/log_file.h"

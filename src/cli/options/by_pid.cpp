@@ -5,11 +5,11 @@
 #include <charconv>
 #include <deque>
 
-#include "base/path_text.h"
 #include "base/number_text.h"
+#include "base/path_text.h"
 #include "cli/terminal/console.h"
-#include "report/pages/frame_names.h"
 #include "collector/control/control_client.h"
+#include "report/pages/frame_names.h"
 
 namespace heaptape::cli {
 namespace {

@@ -4,13 +4,26 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <array>
+#include <fstream>
 #include <memory>
 #include <string_view>
 #include <tuple>
 
 #include "cli/terminal/console.h"
+#include "tape/format.h"
 
 namespace heaptape::cli {
+namespace {
+
+bool begins_as_tape(const std::string& path) {
+  std::array<char, sizeof format::kMagic> bytes{};
+  std::ifstream file(path, std::ios::binary);
+  return file.read(bytes.data(), bytes.size()) && std::equal(bytes.begin(), bytes.end(), format::kMagic);
+}
+
+} // namespace
 
 Result<std::string> newest_tape(const std::string& folder) {
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), ::closedir);
@@ -36,6 +49,13 @@ Result<std::string> newest_tape(const std::string& folder) {
 bool may_be_tape(const std::string& word) {
   struct stat facts {};
   return word.ends_with(".tape") || (::stat(word.c_str(), &facts) == 0 && !S_ISDIR(facts.st_mode));
+}
+
+std::string take_tape_at_end(std::vector<std::string>& words) {
+  if (words.empty() || !(words.back().ends_with(".tape") || begins_as_tape(words.back()))) return {};
+  std::string tape = std::move(words.back());
+  words.pop_back();
+  return tape;
 }
 
 Result<> choose_tape(std::string& name) {

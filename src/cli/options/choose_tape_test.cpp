@@ -43,5 +43,23 @@ TEST_F(NewestTape, WithoutOneTheUserIsToldHowToGetOne) {
   EXPECT_NE(newest_tape(folder_ + "/none").error().sentence.find("heaptape record"), std::string::npos);
 }
 
+// The option took the tape for one more moment when it was not called *.tape.
+TEST_F(NewestTape, ATapeBehindAnOptionWithManyValuesIsTheTape) {
+  const std::string tape = folder_ + "/run1", other = folder_ + "/done";
+  std::ofstream(tape) << "HEAPTAPE...";
+  std::ofstream(other) << "HEAP";
+  std::vector<std::string> words{"warm-up", "done", tape};
+  EXPECT_EQ(take_tape_at_end(words), tape);
+  EXPECT_EQ(words, (std::vector<std::string>{"warm-up", "done"}));
+  EXPECT_EQ(take_tape_at_end(words), "");
+  words = {"warm-up", "gone.tape"};
+  EXPECT_EQ(take_tape_at_end(words), "gone.tape");
+  words = {"warm-up", other};
+  EXPECT_EQ(take_tape_at_end(words), "");
+  EXPECT_EQ(words.size(), 2u);
+  words.clear();
+  EXPECT_EQ(take_tape_at_end(words), "");
+}
+
 } // namespace
 } // namespace heaptape::cli

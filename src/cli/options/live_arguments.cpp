@@ -1,41 +1,36 @@
 #include "cli/options/live_arguments.h"
 
-#include <CLI/CLI.hpp>
-
 #include "collector/launch/launch_environment.h"
+#include "collector/options/option_values.h"
 #include "live/live_watcher.h"
 
 namespace heaptape::cli {
 
-void LiveArguments::add(CLI::App& app) {
-  app.add_flag_callback(
-      "--no-tape", [this] { no_tape_ = true; }, "write no tape; with --log, --max-live or --top-every");
-  app.add_flag("--log", log_,
-               "--log or --log=FILE: write a log of who allocates and frees, at every --log-churn bytes "
-               "(default: heaptape.%n.%p.log)");
-  app.add_option("--log-churn", churn_, "bytes allocated and freed between two snapshots, 0: none (default: 1MiB)")
-      ->type_name("SIZE");
-  app.add_option("--log-every", every_, "also a snapshot every so often (10s, 2min)")->type_name("TIME");
-  app.add_option("--log-signal", signal_, "also one when the collector gets this signal (USR1, USR2, HUP)")
-      ->type_name("NAME");
-  app.add_flag("--log-all", all_, "every source in every snapshot, not only those that changed");
-  app.add_option("--log-max", log_max_, "no file larger than this: a new one begins, the old one becomes FILE.1")
-      ->type_name("SIZE");
-  app.add_option("--log-keep", log_keep_, "older files that stay (default: 5)")->type_name("N");
-  app.add_option("--max-live", max_live_, "when so much is live: report the largest stacks and end the program")
-      ->type_name("SIZE");
-  app.add_flag("--max-live-report", report_, "with --max-live: only report, once");
-  app.add_option("--top-every", top_every_, "print the largest stacks every so often, and at exit")->type_name("TIME");
-  app.add_option("--top-rows", top_rows_, "so many of them (default: 10)")->type_name("N");
-  app.add_flag("--top-first", top_first_, "the largest first, not last");
-  app.add_option("--top-file", top_file_, "into this file instead of standard error")->type_name("FILE");
+void LiveArguments::add(OptionList& list) {
+  list.flag("--no-tape", no_tape_, "write no tape; with --log, --max-live or --top-every");
+  list.optional_text("--log[=FILE]", log_,
+                     "--log or --log=FILE: write a log of who allocates and frees, at every --log-churn bytes "
+                     "(default: heaptape.%n.%p.log)");
+  list.text("--log-churn SIZE", churn_, "bytes allocated and freed between two snapshots, 0: none (default: 1MiB)");
+  list.text("--log-every TIME", every_, "also a snapshot every so often (10s, 2min)");
+  list.text("--log-signal NAME", signal_, "also one when the collector gets this signal (USR1, USR2, HUP)")
+      .one_of({"USR1", "USR2", "HUP"});
+  list.flag("--log-all", all_, "every source in every snapshot, not only those that changed");
+  list.text("--log-max SIZE", log_max_, "no file larger than this: a new one begins, the old one becomes FILE.1");
+  list.text("--log-keep N", log_keep_, "older files that stay (default: 5)");
+  list.text("--max-live SIZE", max_live_, "when so much is live: report the largest stacks and end the program");
+  list.flag("--max-live-report", report_, "with --max-live: only report, once");
+  list.text("--top-every TIME", top_every_, "print the largest stacks every so often, and at exit");
+  list.text("--top-rows N", top_rows_, "so many of them (default: 10)");
+  list.flag("--top-first", top_first_, "the largest first, not last");
+  list.text("--top-file FILE", top_file_, "into this file instead of standard error");
 }
 
 Result<> LiveArguments::take(CollectorOptions& options) const {
   LiveOptions& live = options.live;
-  if (!log_.empty()) live.log = true;
-  if (!log_.empty() && log_ != "true") { // the flag alone
-    live.log_name = log_;
+  if (log_) live.log = true;
+  if (log_ && !log_->empty()) {
+    live.log_name = *log_;
     live.log_named = true;
   }
   const auto take = [](const char* name, const std::string& text, auto parse, auto& field) -> Result<> {

@@ -1,11 +1,8 @@
 // Where the options of `heaptape record` end and the program begins.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
-#include <cstddef>
-
 #include "cli/options/arguments.h"
+#include "options/option_list.h"
 
 namespace heaptape::cli {
 
@@ -14,7 +11,7 @@ struct RecordArguments {
   Arguments command; // the program and everything after it, which is never ours; empty: no program was named
 };
 
-// The program is the first argument that is neither an option of `app` nor an option's value, or the one after "--".
-RecordArguments split_record_arguments(const CLI::App& app, Arguments arguments);
+// The program is the first argument that is neither an option of `list` nor an option's value, or the one after "--".
+RecordArguments split_record_arguments(const OptionList& list, Arguments arguments);
 
 } // namespace heaptape::cli

@@ -13,11 +13,11 @@ struct Split {
 Split split(const std::vector<const char*>& words) {
   std::string value;
   bool flag = false;
-  CLI::App app;
-  app.add_option("-o,--output", value);
-  app.add_option("--max-depth", value);
-  app.add_flag("-q,--quiet", flag);
-  const RecordArguments arguments = split_record_arguments(app, words);
+  OptionList list("record");
+  list.text("-o,--output FILE", value, "");
+  list.text("--max-depth N", value, "");
+  list.flag("-q,--quiet", flag, "");
+  const RecordArguments arguments = split_record_arguments(list, words);
   return {{arguments.options.begin(), arguments.options.end()}, {arguments.command.begin(), arguments.command.end()}};
 }
 

@@ -1,11 +1,8 @@
 #include "cli/options/report_options.h"
 
-#include <CLI/CLI.hpp>
-
 #include <cerrno>
 #include <fstream>
 #include <iterator>
-#include <map>
 
 #include "base/number_text.h"
 #include "base/system_error.h"
@@ -14,8 +11,8 @@
 #include "cli/terminal/console.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/terminal.h"
-#include "report/text/damage_text.h"
 #include "report/select/default_suppressions.h"
+#include "report/text/damage_text.h"
 
 namespace heaptape::cli {
 namespace {
@@ -53,39 +50,41 @@ void say_what_is_wrong(const TapeView& view) {
 
 } // namespace
 
-void ReportOptions::add_names(CLI::App& app) {
-  app.add_option("--names", names_, "short (default), full (with parameters and template arguments) or mangled")
-      ->type_name("FORM");
+void ReportOptions::add_names(OptionList& list) {
+  list.text("--names FORM", names_, "short (default), full (with parameters and template arguments) or mangled")
+      .one_of({"short", "full", "mangled"});
 }
 
-void ReportOptions::add_names_and_color(CLI::App& app) {
-  add_names(app);
-  app.add_option("--color", color_, "auto (default: on a terminal, unless NO_COLOR is set), always or never")
-      ->type_name("WHEN");
+void ReportOptions::add_names_and_color(OptionList& list) {
+  add_names(list);
+  list.text("--color WHEN", color_, "auto (default: on a terminal, unless NO_COLOR is set), always or never")
+      .one_of({"auto", "always", "never"});
 }
 
-void ReportOptions::add_filters(CLI::App& app) {
-  const auto add = [&](const char* name, std::vector<std::string>& list, const char* text) {
-    app.add_option(name, list, text)->type_name("RE")->allow_extra_args(false);
+void ReportOptions::add_filters(OptionList& list) {
+  const auto add = [&](const char* form, bool include, bool of_module, const char* help) {
+    list.each(
+        form,
+        [=, this](const std::string& text) {
+          rules_.push_back({include, of_module, text});
+        },
+        help);
   };
-  add("--include-function", include_functions_,
+  add("--include-function RE", true, false,
       "only stacks with a function that matches; repeatable. The first match from the innermost frame decides");
-  add("--exclude-function", exclude_functions_, "no stacks with a function that matches");
-  add("--include-module", include_modules_, "only stacks through a module whose path matches");
-  add("--exclude-module", exclude_modules_, "no stacks through a module whose path matches");
+  add("--exclude-function RE", false, false, "no stacks with a function that matches");
+  add("--include-module RE", true, true, "only stacks through a module whose path matches");
+  add("--exclude-module RE", false, true, "no stacks through a module whose path matches");
 }
 
-void ReportOptions::add_where(CLI::App& app) {
-  app.add_option("--where", where_,
-                 "only blocks that a filter accepts, such as 'size>1M and fn~parse' (docs/guide/filters.md)")
-      ->type_name("FILTER");
+void ReportOptions::add_where(OptionList& list) {
+  list.text("--where FILTER", where_,
+            "only blocks that a filter accepts, such as 'size>1M and fn~parse' (docs/guide/filters.md)");
 }
 
-void ReportOptions::add_suppressions(CLI::App& app) {
-  app.add_option("--suppressions", suppression_files_,
-                 "leave out leaks that the file lists, in LeakSanitizer's or valgrind's syntax; repeatable")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
+void ReportOptions::add_suppressions(OptionList& list) {
+  list.repeated("--suppressions FILE", suppression_files_,
+                "leave out leaks that the file lists, in LeakSanitizer's or valgrind's syntax; repeatable");
 }
 
 Result<NameForm> ReportOptions::names() const {
@@ -97,16 +96,12 @@ Result<NameForm> ReportOptions::names() const {
 
 Result<TextStyle> ReportOptions::style() const { return style_of_output(color_); }
 
-Result<FrameFilter> ReportOptions::filter(const CLI::App& app) const {
+Result<FrameFilter> ReportOptions::filter() const {
   std::vector<FilterRule> rules;
-  std::map<const CLI::Option*, std::size_t> used;
-  for (const CLI::Option* option : app.parse_order()) {
-    const std::string name = option->get_lnames().empty() ? "" : option->get_lnames().front();
-    const bool include = name.starts_with("include-");
-    if (!include && !name.starts_with("exclude-")) continue;
-    Result<Pattern> pattern = Pattern::compile(option->results().at(used[option]++));
+  for (const Rule& rule : rules_) {
+    Result<Pattern> pattern = Pattern::compile(rule.pattern);
     if (!pattern) return pattern.error();
-    rules.push_back({include, name.ends_with("-module"), std::move(pattern).value()});
+    rules.push_back({rule.include, rule.of_module, std::move(pattern).value()});
   }
   return FrameFilter(std::move(rules));
 }

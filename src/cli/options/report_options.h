@@ -5,25 +5,22 @@
 #include <vector>
 
 #include "base/result.h"
+#include "options/option_list.h"
 #include "report/select/filter.h"
 #include "report/select/frame_filter.h"
 #include "report/select/suppressions.h"
-#include "report/view/tape_view.h"
 #include "report/text/text_style.h"
-
-namespace CLI {
-class App;
-}
+#include "report/view/tape_view.h"
 
 namespace heaptape::cli {
 
 class ReportOptions {
 public:
-  void add_names(CLI::App& app);
-  void add_names_and_color(CLI::App& app);
-  void add_filters(CLI::App& app);
-  void add_where(CLI::App& app); // of blocks
-  void add_suppressions(CLI::App& app);
+  void add_names(OptionList& list);
+  void add_names_and_color(OptionList& list);
+  void add_filters(OptionList& list);
+  void add_where(OptionList& list); // of blocks
+  void add_suppressions(OptionList& list);
 
   // Instead of add_names() and parsing.
   void set_names(std::string form) { names_ = std::move(form); }
@@ -31,7 +28,7 @@ public:
   // The following need the options to be parsed.
   Result<NameForm> names() const;
   Result<TextStyle> style() const;
-  Result<FrameFilter> filter(const CLI::App& app) const; // rules in the order they were given
+  Result<FrameFilter> filter() const; // rules in the order they were given
   // Of --where; everything when it was not given. The view must outlive it.
   Result<Filter> where(const TapeView& view) const;
   // Those of the files, and those that the program brings along.
@@ -43,7 +40,11 @@ public:
 
 private:
   std::string names_ = "short", color_ = "auto", where_;
-  std::vector<std::string> include_functions_, exclude_functions_, include_modules_, exclude_modules_;
+  struct Rule {
+    bool include, of_module;
+    std::string pattern;
+  };
+  std::vector<Rule> rules_; // in the order they were given
   std::vector<std::string> suppression_files_;
 };
 

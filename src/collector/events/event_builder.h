@@ -22,8 +22,8 @@
 #include "collector/events/mark_collector.h"
 #include "collector/events/paused_blocks.h"
 #include "collector/events/pool_collector.h"
-#include "collector/rings/ring_set.h"
 #include "collector/events/stack_folder.h"
+#include "collector/rings/ring_set.h"
 #include "collector/rings/tick_clock.h"
 #include "tape/event.h"
 

@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "collector/rings/ring_item.h"
 #include "collector/events/stack_folder.h"
+#include "collector/rings/ring_item.h"
 #include "tape/contents.h"
 #include "tape/event.h"
 

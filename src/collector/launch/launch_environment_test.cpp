@@ -1,4 +1,5 @@
 #include "collector/launch/launch_environment.h"
+#include "collector/options/option_values.h"
 
 #include <gtest/gtest.h>
 

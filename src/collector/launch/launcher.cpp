@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "collector/recording/collector_process.h"
 #include "collector/launch/inherited_state.h"
-#include "collector/rings/shared_memory.h"
 #include "collector/launch/signal_relay.h"
+#include "collector/recording/collector_process.h"
+#include "collector/rings/shared_memory.h"
 
 namespace heaptape {
 namespace {

@@ -50,7 +50,6 @@ std::string sanitizer_option(const std::string& sanitizer) {
   return "-fsanitize=leak";
 }
 
-
 bool is_glibc_loader(std::string_view path) {
   const std::string_view base = base_name(path);
   return base.starts_with("ld-linux") || base.starts_with("ld.so") || base.starts_with("ld-2.") ||

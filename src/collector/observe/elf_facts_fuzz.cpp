@@ -1,5 +1,5 @@
-#include "collector/observe/elf_facts.h"
 #include "collector/launch/program_search.h"
+#include "collector/observe/elf_facts.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));

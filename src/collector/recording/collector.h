@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "base/result.h"
-#include "collector/options/collector_options.h"
 #include "collector/control/control_server.h"
+#include "collector/control/where_desk.h"
 #include "collector/events/event_watcher.h"
 #include "collector/observe/program_end.h"
+#include "collector/options/collector_options.h"
 #include "collector/recording/recording.h"
 #include "collector/rings/shared_memory.h"
-#include "collector/control/where_desk.h"
 #include "tape/contents.h"
 #include "tape/writer.h"
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "collector/recording/fake_program.h"
 #include "collector/events/tape_sink.h"
+#include "collector/recording/fake_program.h"
 #include "tape/writer.h"
 
 namespace heaptape {

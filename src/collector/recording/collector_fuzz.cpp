@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "base/check.h"
-#include "collector/recording/fake_program.h"
 #include "collector/observe/module_follower.h"
+#include "collector/recording/fake_program.h"
 
 namespace heaptape {
 namespace {

@@ -11,10 +11,10 @@
 #include <cstring>
 #include <utility>
 
-#include "collector/recording/collector.h"
 #include "collector/observe/program_end.h"
-#include "collector/recording/summary_text.h"
 #include "collector/options/tape_name.h"
+#include "collector/recording/collector.h"
+#include "collector/recording/summary_text.h"
 #include "wire/handshake.h"
 
 namespace heaptape {

@@ -11,9 +11,9 @@
 
 #include "analysis/heap/heap_model.h"
 #include "collector/events/event_builder.h"
+#include "collector/events/stack_folder.h"
 #include "collector/rings/ring_set.h"
 #include "collector/rings/shared_memory.h"
-#include "collector/events/stack_folder.h"
 #include "collector/rings/thread_list.h"
 #include "collector/rings/tick_clock.h"
 #include "tape/event.h"

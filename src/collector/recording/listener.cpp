@@ -14,9 +14,9 @@
 
 #include "base/system_error.h"
 #include "base/unique_fd.h"
-#include "collector/recording/collector_process.h"
 #include "collector/control/control_folder.h"
 #include "collector/control/control_server.h"
+#include "collector/recording/collector_process.h"
 
 namespace heaptape {
 

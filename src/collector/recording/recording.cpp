@@ -315,13 +315,13 @@ Summary Recording::summarize() const {
   for (std::size_t i = 0; i < static_cast<std::size_t>(wire::Loss::Count); ++i) {
     lose(wire::loss_name(static_cast<wire::Loss>(i)), memory_.header().losses[i].load(std::memory_order_relaxed));
   }
-  lose(kLossUnfinished, rings_.holes());
+  lose(wire::kLossUnfinished, rings_.holes());
   lose(wire::loss_name(wire::Loss::StackCut), stacks_.cut_stacks());
   lose(wire::loss_name(wire::Loss::StackTooDeep), stacks_.too_deep_stacks());
-  lose(kLossDamaged, builder_->damaged() + stacks_.damaged() + (modules_.damaged() ? 1 : 0));
-  lose(kLossStuck, rings_.forced_rounds());
+  lose(wire::kLossDamaged, builder_->damaged() + stacks_.damaged() + (modules_.damaged() ? 1 : 0));
+  lose(wire::kLossStuck, rings_.forced_rounds());
   lose(wire::kPausedName, builder_->paused_blocks());
-  lose(kLossNotWritten, builder_->events() - totals.events + count_only_.events);
+  lose(wire::kLossNotWritten, builder_->events() - totals.events + count_only_.events);
   return summary;
 }
 

@@ -114,7 +114,7 @@ TEST_F(RecordingTest, ATapeStopsAtItsLimitAndTheRestIsCounted) {
   recording.drain();
   const Summary summary = recording.finish(Ending::CollectorStopped, 0, "full");
   EXPECT_GT(summary.events, 0u);
-  EXPECT_EQ(summary.events + summary.losses.at(kLossNotWritten), made);
+  EXPECT_EQ(summary.events + summary.losses.at(wire::kLossNotWritten), made);
 
   const Result<TapeReader> tape = TapeReader::open(path);
   ASSERT_TRUE(tape.ok());
@@ -133,7 +133,7 @@ TEST_F(RecordingTest, RecordsLeftUnfinishedAreNamed) {
   recording.drain();
   const Summary summary = recording.finish(Ending::Killed, 9, "");
   EXPECT_EQ(summary.events, 1u);
-  EXPECT_EQ(summary.losses, (std::map<std::string, std::uint64_t>{{kLossUnfinished, 1}}));
+  EXPECT_EQ(summary.losses, (std::map<std::string, std::uint64_t>{{wire::kLossUnfinished, 1}}));
 }
 
 TEST_F(RecordingTest, ThousandsOfShortThreadsAreAllListed) {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/number_text.h"
-#include "report/figures/cpu_report.h"
 #include "report/export/export_input.h"
+#include "report/figures/cpu_report.h"
 #include "report/figures/tree_text.h"
 #include "report/text/time_text.h"
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 
-#include "report/figures/call_tree.h"
 #include "report/export/sink.h"
+#include "report/figures/call_tree.h"
 #include "report/names/stack_names.h"
 
 namespace heaptape {

@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/path_text.h"
 #include "analysis/heap/heap_state.h"
+#include "base/path_text.h"
 
 namespace heaptape {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/moment/cpu_times.h"
 #include "analysis/index/index.h"
+#include "analysis/moment/cpu_times.h"
 #include "report/names/stack_names.h"
 #include "tape/contents.h"
 #include "tape/reader.h"

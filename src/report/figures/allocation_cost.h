@@ -12,8 +12,8 @@
 #include "analysis/moment/cpu_times.h"
 #include "report/select/frame_filter.h"
 #include "report/text/json_writer.h"
-#include "report/view/tape_view.h"
 #include "report/text/text_style.h"
+#include "report/view/tape_view.h"
 
 namespace heaptape {
 

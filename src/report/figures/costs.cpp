@@ -6,9 +6,9 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "analysis/index/log_buckets.h"
 #include "analysis/moment/block_lives.h"
 #include "analysis/moment/heap_cursor.h"
-#include "analysis/index/log_buckets.h"
 #include "analysis/moment/moments.h"
 
 namespace heaptape {

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "base/number_text.h"
-#include "report/names/recorder_code.h"
 #include "report/figures/tree_text.h"
+#include "report/names/recorder_code.h"
 #include "report/text/time_text.h"
 
 namespace heaptape {

@@ -10,8 +10,8 @@
 #include "report/figures/call_tree.h"
 #include "report/select/frame_filter.h"
 #include "report/text/json_writer.h"
-#include "report/view/tape_view.h"
 #include "report/text/text_style.h"
+#include "report/view/tape_view.h"
 
 namespace heaptape {
 

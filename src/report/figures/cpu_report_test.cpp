@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "report/figures/tree_text.h"
 #include "report/names/recorder_code.h"
 #include "report/names/stacks_for_test.h"
-#include "report/figures/tree_text.h"
 
 namespace heaptape {
 namespace {

@@ -4,9 +4,9 @@
 #include <map>
 
 #include "base/number_text.h"
-#include "report/names/stack_paths.h"
 #include "report/figures/tree_text.h"
 #include "report/figures/worst.h"
+#include "report/names/stack_paths.h"
 
 namespace heaptape {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "report/figures/call_tree.h"
-#include "report/text/json_writer.h"
 #include "report/names/stack_names.h"
+#include "report/text/json_writer.h"
 #include "report/text/text_style.h"
 
 namespace heaptape {

@@ -2,12 +2,12 @@
 #include <gtest/gtest.h>
 
 #include "report/figures/heap_diff.h"
-#include "report/text/json_writer.h"
-#include "report/pages/overview.h"
-#include "report/names/stacks_for_test.h"
-#include "report/pages/timeline_text.h"
 #include "report/figures/tree_text.h"
 #include "report/figures/worst_text.h"
+#include "report/names/stacks_for_test.h"
+#include "report/pages/overview.h"
+#include "report/pages/timeline_text.h"
+#include "report/text/json_writer.h"
 
 namespace heaptape {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/path_text.h"
 #include "analysis/index/log_buckets.h"
 #include "base/number_text.h"
+#include "base/path_text.h"
 #include "report/names/charged_function.h"
 #include "report/text/time_text.h"
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "report/figures/worst.h"
 #include "report/text/json_writer.h"
 #include "report/text/text_style.h"
-#include "report/figures/worst.h"
 
 namespace heaptape {
 

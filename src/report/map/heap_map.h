@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "analysis/index/index.h"
 #include "analysis/space/address_space.h"
 #include "analysis/space/heap_cells.h"
 #include "analysis/space/heap_ranges.h"
-#include "analysis/index/index.h"
 #include "base/result.h"
 #include "report/figures/call_tree.h"
 #include "tape/reader.h"

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "report/figures/worst.h"
 #include "report/map/heap_map.h"
 #include "report/names/stack_names.h"
-#include "report/figures/worst.h"
 
 namespace heaptape {
 

@@ -1,6 +1,6 @@
 #include "base/number_text.h"
-#include "report/text/json_writer.h"
 #include "report/map/map_text.h"
+#include "report/text/json_writer.h"
 
 namespace heaptape {
 namespace {

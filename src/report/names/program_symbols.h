@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "report/names/pattern.h"
 #include "report/names/module_map.h"
+#include "report/names/pattern.h"
 #include "symbols/symbol_list.h"
 #include "tape/reader.h"
 

@@ -114,5 +114,4 @@ private:
   std::unordered_map<std::string_view, NameId> functions_; // by linkage name, which lies in the symbols
 };
 
-
 } // namespace heaptape

@@ -6,10 +6,10 @@
 #include <string_view>
 
 #include "base/ids.h"
-#include "report/text/json_writer.h"
-#include "report/names/stack_names.h"
-#include "report/text/text_style.h"
 #include "report/names/charged_function.h"
+#include "report/names/stack_names.h"
+#include "report/text/json_writer.h"
+#include "report/text/text_style.h"
 
 namespace heaptape {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <string_view>
 
+#include "report/figures/pools.h"
 #include "report/text/json_text.h"
 #include "report/text/mark_text.h"
-#include "report/figures/pools.h"
 #include "wire/stack_roots.h"
 
 namespace heaptape {

@@ -4,8 +4,8 @@
 
 #include <iterator>
 
-#include "base/path_text.h"
 #include "base/number_text.h"
+#include "base/path_text.h"
 #include "report/text/json_text.h"
 
 namespace heaptape {

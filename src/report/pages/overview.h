@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "report/figures/costs.h"
-#include "report/select/frame_filter.h"
-#include "report/text/json_writer.h"
 #include "report/figures/pools.h"
-#include "report/select/suppressions.h"
-#include "report/view/tape_view.h"
-#include "report/text/text_style.h"
 #include "report/figures/worst.h"
+#include "report/select/frame_filter.h"
+#include "report/select/suppressions.h"
+#include "report/text/json_writer.h"
+#include "report/text/text_style.h"
+#include "report/view/tape_view.h"
 
 namespace heaptape {
 

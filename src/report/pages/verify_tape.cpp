@@ -6,9 +6,9 @@
 #include "analysis/index/index.h"
 #include "analysis/moment/replay_check.h"
 #include "base/number_text.h"
+#include "report/figures/pools.h"
 #include "report/text/damage_text.h"
 #include "report/text/json_text.h"
-#include "report/figures/pools.h"
 
 namespace heaptape {
 namespace {

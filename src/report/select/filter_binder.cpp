@@ -3,9 +3,9 @@
 
 #include "base/number_text.h"
 #include "report/select/filter_program.h"
-#include "report/view/find_threads.h"
 #include "report/select/kind_set.h"
 #include "report/text/time_text.h"
+#include "report/view/find_threads.h"
 
 namespace heaptape {
 namespace {

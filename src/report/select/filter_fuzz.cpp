@@ -1,6 +1,6 @@
 // Filters from any bytes, bound to a small program and asked about a few events and blocks.
-#include "report/select/filter.h"
 #include "report/names/stacks_for_test.h"
+#include "report/select/filter.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace heaptape;

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/result.h"
+#include "report/names/charged_function.h"
 #include "report/select/filter_facts.h"
 #include "report/select/filter_fields.h"
 #include "report/select/filter_syntax.h"
 #include "report/select/frame_filter.h"
-#include "report/names/charged_function.h"
 
 namespace heaptape {
 

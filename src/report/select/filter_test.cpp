@@ -4,8 +4,8 @@
 
 #include <random>
 
-#include "report/select/filter_syntax.h"
 #include "report/names/stacks_for_test.h"
+#include "report/select/filter_syntax.h"
 
 namespace heaptape {
 namespace {

@@ -9,10 +9,10 @@
 
 #include "analysis/index/index.h"
 #include "base/result.h"
-#include "report/view/position.h"
 #include "report/names/stack_names.h"
 #include "report/names/symbolize_tape.h"
 #include "report/text/time_text.h"
+#include "report/view/position.h"
 #include "symbols/demangle.h"
 #include "tape/contents.h"
 

@@ -1,0 +1,81 @@
+#include "options/help_text.h"
+
+#include <algorithm>
+
+namespace heaptape {
+namespace {
+
+constexpr std::size_t kTextColumn = 24;
+constexpr std::size_t kLineWidth = 80;
+
+// "  -o, --output FILE". A value that can only be attached ("--cpu=HZ") is explained in the description.
+std::string label_of(const Option& option) {
+  std::string label = "  " + (option.short_name.empty() ? "    " : option.short_name + ", ") + option.long_name;
+  if (option.value != OptionValue::None && option.value != OptionValue::Attached) label += " " + option.value_name;
+  return label;
+}
+
+void append_wrapped(std::string& out, std::string_view text, std::size_t column) {
+  while (column + text.size() > kLineWidth) {
+    const std::size_t end = text.rfind(' ', kLineWidth - column);
+    if (end == text.npos || end == 0) break;
+    out.append(text.substr(0, end)).append("\n").append(column, ' ');
+    text.remove_prefix(end + 1);
+  }
+  out.append(text).append("\n");
+}
+
+void append_row(std::string& out, std::string label, std::string_view text) {
+  if (label.size() + 2 > kTextColumn)
+    label += "\n" + std::string(kTextColumn, ' ');
+  else
+    label.resize(kTextColumn, ' ');
+  out += label;
+  append_wrapped(out, text, kTextColumn);
+}
+
+// A paragraph of plain sentences is broken anew; examples, lists and headings stay as they are.
+void append_paragraph(std::string& out, std::string_view paragraph) {
+  const bool is_plain =
+      !paragraph.starts_with(' ') && paragraph.find("\n ") == paragraph.npos && paragraph.find("  ") == paragraph.npos;
+  std::string text(paragraph);
+  if (!is_plain) {
+    out.append(text).append("\n");
+    return;
+  }
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  append_wrapped(out, text, 0);
+}
+
+} // namespace
+
+std::string wrapped_text(std::string_view text) {
+  std::string out;
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  for (;;) {
+    const std::size_t end = text.find("\n\n");
+    append_paragraph(out, text.substr(0, end));
+    if (end == text.npos) return out;
+    out += "\n";
+    text.remove_prefix(end + 2);
+  }
+}
+
+std::string options_text(const OptionList& list) {
+  std::string text;
+  for (const Option& option : list.options()) {
+    if (!option.is_word && !option.is_hidden) append_row(text, label_of(option), option.help);
+  }
+  return text;
+}
+
+std::string help_text(const OptionList& list, const CommandHelp& help) {
+  std::string text = "usage: " + std::string(help.usage) + "\n\n";
+  append_wrapped(text, help.purpose, 0);
+  text += "\nOptions:\n" + options_text(list);
+  append_row(text, "  -h, --help", "show this help");
+  if (!help.more.empty()) text.append("\n").append(wrapped_text(help.more));
+  return text;
+}
+
+} // namespace heaptape

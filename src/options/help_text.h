@@ -1,0 +1,27 @@
+// What --help prints: a command's usage and purpose, its options as a table, and more.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "options/option_list.h"
+
+namespace heaptape {
+
+// What --help says around the list of options.
+struct CommandHelp {
+  std::string_view usage;   // "heaptape dump [options] [TAPE]"
+  std::string_view purpose; // a sentence or two
+  std::string_view more;    // examples and what else is worth knowing; ends with a newline
+};
+
+// Paragraphs of sentences broken at the width of a terminal line; examples, lists and headings as they are.
+std::string wrapped_text(std::string_view text);
+
+// One line or more per option: its names, and beside them its description, wrapped to the width of a terminal line.
+std::string options_text(const OptionList& list);
+
+// All of it. The option --help, which every list has, comes last.
+std::string help_text(const OptionList& list, const CommandHelp& help);
+
+} // namespace heaptape

@@ -1,0 +1,209 @@
+#include "options/option_list.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <map>
+
+namespace heaptape {
+namespace {
+
+// "-o,--output FILE", "--cpu[=HZ]", "--svg [FILE]" in their parts.
+struct Form {
+  std::string names; // "-o,--output"
+  std::string value_name;
+  OptionValue value = OptionValue::None;
+
+  explicit Form(std::string_view form) {
+    const std::size_t end = std::min(form.find_first_of(" ["), form.size());
+    names = form.substr(0, end);
+    form.remove_prefix(end);
+    if (form.starts_with("[=")) {
+      value = OptionValue::Attached;
+      value_name = form.substr(2, form.size() - 3);
+    } else if (form.starts_with(' ')) {
+      value = form.starts_with(" [") ? OptionValue::MayBe : OptionValue::Next;
+      value_name = form.substr(1);
+    }
+  }
+};
+
+// What CLI11 is told to report when the value of a flag was left out. Nobody types it.
+constexpr const char* kLeftOut = "\x01";
+
+// CLI11's sentences in ours. Those not expected here are shown as they are.
+std::string sentence_for(const CLI::ParseError& error) {
+  const std::string what = error.what();
+  const std::size_t colon = what.find(": ");
+  if (colon == what.npos) return what;
+  switch (static_cast<CLI::ExitCodes>(error.get_exit_code())) {
+  case CLI::ExitCodes::ExtrasError: {
+    const std::string extra = what.substr(colon + 2);
+    return (extra.starts_with('-') ? "unknown option " : "one argument too many: ") + extra;
+  }
+  case CLI::ExitCodes::ArgumentMismatch: {
+    const bool too_many = what.compare(colon, 9, ": At Most") == 0;
+    return what.substr(0, colon) + (too_many ? " may be given only once" : " needs a value");
+  }
+  default: return what;
+  }
+}
+
+template <class Value>
+CLI::Option* add(CLI::App& app, std::string_view text, Value& value) {
+  const Form form(text);
+  CLI::Option* const option = app.add_option(form.names, value);
+  if (!form.value_name.empty()) option->type_name(form.value_name);
+  return option;
+}
+
+} // namespace
+
+Option& Option::one_of(std::initializer_list<std::string_view> words) {
+  choices.assign(words.begin(), words.end());
+  return *this;
+}
+
+Option& Option::between(std::int64_t least, std::int64_t most) {
+  parsed_->check(CLI::Range(least, most));
+  return *this;
+}
+
+Option& Option::required() {
+  parsed_->required();
+  return *this;
+}
+
+Option& Option::hidden() {
+  is_hidden = true;
+  return *this;
+}
+
+Option& Option::excludes(const std::string& name) {
+  parsed_->excludes(name);
+  return *this;
+}
+
+Option& Option::needs(const std::string& name) {
+  parsed_->needs(name);
+  return *this;
+}
+
+OptionList::OptionList(std::string command)
+    : command_(std::move(command)), app_(std::make_unique<CLI::App>("", command_)) {}
+
+OptionList::~OptionList() = default;
+
+Option& OptionList::declare(std::string_view text, CLI::Option* parsed, std::string_view help) {
+  const Form form(text);
+  Option& option = options_.emplace_back();
+  option.parsed_ = parsed;
+  if (!parsed->get_snames().empty()) option.short_name = "-" + parsed->get_snames().front();
+  if (!parsed->get_lnames().empty()) option.long_name = "--" + parsed->get_lnames().front();
+  option.is_word = parsed->get_positional();
+  option.value_name = option.is_word ? form.names : form.value_name;
+  option.value = form.value;
+  option.help = help;
+  return option;
+}
+
+Option& OptionList::flag(std::string_view form, bool& value, std::string_view help) {
+  return declare(form, app_->add_flag(std::string(form), value), help);
+}
+
+Option& OptionList::text(std::string_view form, std::string& value, std::string_view help) {
+  return declare(form, add(*app_, form, value), help);
+}
+
+Option& OptionList::text(std::string_view form, std::optional<std::string>& value, std::string_view help) {
+  return declare(form, add(*app_, form, value), help);
+}
+
+Option& OptionList::optional_text(std::string_view text, std::optional<std::string>& value, std::string_view help) {
+  const Form form(text);
+  Optional& optional = optionals_.emplace_back();
+  optional.value = &value;
+  // What can only be attached is a flag to CLI11, which lets flags have values.
+  CLI::Option* const option = form.value == OptionValue::Attached
+                                  ? app_->add_flag(form.names + "{" + kLeftOut + "}", optional.text)
+                                  : add(*app_, text, optional.text)->expected(0, 1);
+  optional.option = option;
+  return declare(text, option, help);
+}
+
+Option& OptionList::number(std::string_view form, std::uint64_t& value, std::string_view help) {
+  return declare(form, add(*app_, form, value), help);
+}
+
+Option& OptionList::number(std::string_view form, std::optional<std::uint64_t>& value, std::string_view help) {
+  return declare(form, add(*app_, form, value), help);
+}
+
+Option& OptionList::number(std::string_view form, std::uint32_t& value, std::string_view help) {
+  return declare(form, add(*app_, form, value), help);
+}
+
+Option& OptionList::number(std::string_view form, double& value, std::string_view help) {
+  return declare(form, add(*app_, form, value), help);
+}
+
+// Without allow_extra_args(false) CLI11 would go on taking words, a tape's name among them.
+Option& OptionList::repeated(std::string_view form, std::vector<std::string>& values, std::string_view help) {
+  return declare(form, add(*app_, form, values)->allow_extra_args(false), help);
+}
+
+Option& OptionList::each(std::string_view form, std::function<void(const std::string&)> take, std::string_view help) {
+  Each& each = each_.emplace_back();
+  each.take = std::move(take);
+  Option& option = repeated(form, each.values, help);
+  each.option = option.parsed_;
+  return option;
+}
+
+Option& OptionList::series(std::string_view form, std::vector<std::string>& values, int least, std::string_view help) {
+  constexpr int kMost = 1000;
+  Option& option = declare(form, add(*app_, form, values)->expected(least, kMost), help);
+  option.value = OptionValue::Series;
+  return option;
+}
+
+Option& OptionList::word(const std::string& name, std::string& value) {
+  return declare(name, app_->add_option(name, value), "");
+}
+
+Option& OptionList::word(const std::string& name, int& value) {
+  return declare(name, app_->add_option(name, value), "");
+}
+
+Option& OptionList::words(const std::string& name, std::vector<std::string>& values) {
+  return declare(name, app_->add_option(name, values), "");
+}
+
+Result<OptionList::Outcome> OptionList::parse(std::vector<std::string> words) {
+  std::reverse(words.begin(), words.end()); // CLI11 takes them from the end
+  try {
+    app_->parse(words);
+  } catch (const CLI::CallForHelp&) {
+    return Outcome::WantsHelp;
+  } catch (const CLI::ParseError& error) {
+    return Error{ErrorCode::Usage, sentence_for(error)};
+  }
+  for (const Optional& optional : optionals_) {
+    if (optional.option->count() != 0) *optional.value = optional.text == kLeftOut ? std::string() : optional.text;
+  }
+  std::map<const CLI::Option*, std::size_t> taken;
+  for (const CLI::Option* option : app_->parse_order()) {
+    const auto each = std::find_if(each_.begin(), each_.end(), [&](const Each& one) { return one.option == option; });
+    if (each != each_.end()) each->take(each->values.at(taken[option]++));
+  }
+  return Outcome::GoOn;
+}
+
+bool OptionList::given(const std::string& name) const { return app_->get_option(name)->count() != 0; }
+
+bool OptionList::takes_next_word(const std::string& name) const {
+  const CLI::Option* option = app_->get_option_no_throw(name);
+  return option != nullptr && option->get_items_expected_max() > 0;
+}
+
+} // namespace heaptape
