@@ -16,7 +16,7 @@ namespace {
 
 using namespace heaptape;
 
-constexpr std::uint64_t kStart = 0x401081; // in _start, after its call of main
+constexpr std::uint64_t kStart = 0x401081;                                         // in _start, after its call of main
 constexpr std::uint64_t kMalloc = 0x401161, kFree = 0x401184, kRealloc = 0x401195; // in main, after each call
 
 struct Call {
