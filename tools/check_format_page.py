@@ -47,7 +47,7 @@ def wrong_events(example, heaptape):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--heaptape", help="compare the quoted events with what this program prints")
+    parser.add_argument("--heaptape", type=lambda path: Path(path).resolve(), help="compare the quoted events with what this program prints")
     options = parser.parse_args()
     example = PAGE.read_text(encoding="utf-8").partition("\n## An example\n")[2]
     wrong = wrong_bytes(example, TAPE.read_bytes()) or (options.heaptape and wrong_events(example, options.heaptape))
