@@ -12,13 +12,13 @@ import subprocess
 from pathlib import Path
 
 from harness import HEAPTAPE, Skip, case, check, each, equal, installed, main, need, program
-from tape import Tape, heaptape
+from tape import HANG_SECONDS, Tape, heaptape
 
 VALUES = ("peak", "live", "allocated", "temporary")
 
 
 def make_tape(test, threads=3, rounds=40):
-    return test.record([program("count_calls"), "counters", "return", threads, rounds]).tape
+    return test.recording_of([program("count_calls"), "counters", "return", threads, rounds]).tape
 
 
 def export(test, tape, format, *options, suffix=""):
@@ -30,7 +30,7 @@ def export(test, tape, format, *options, suffix=""):
 
 
 def run(*words, **more):
-    result = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=200, check=False, **more)
+    result = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=HANG_SECONDS, check=False, **more)
     check(result.returncode == 0, f"{words[0]} ended with {result.returncode}:\n{result.stdout[-2000:]}{result.stderr[-2000:]}")
     return result.stdout
 
@@ -173,7 +173,7 @@ def rendered(test, page, *options):
         raise Skip("no chromium is installed")
     command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={test.dir}/browser",
                "--virtual-time-budget=4000", *options, f"file://{page}"]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=test.env)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=HANG_SECONDS, check=False, env=test.env)
     check(result.returncode == 0, f"the browser ended with {result.returncode}: {result.stderr[-1000:]}")
     return result.stdout
 
@@ -305,7 +305,7 @@ def export_explains(test, options):
 
 @case
 def a_cut_tape_is_exported_as_far_as_it_goes(test):
-    tape = test.record([program("steady"), "stop", 100000]).tape
+    tape = test.recording_of([program("steady"), "stop", 100000]).tape
     cut = test.work / "cut.tape"
     cut.write_bytes(tape.path.read_bytes()[:tape.path.stat().st_size * 7 // 10])
     for format in ("folded", "pprof", "massif", "callgrind", "dhat", "speedscope", "heaptrack", "csv", "html"):
