@@ -342,6 +342,10 @@ def main():
     kept = Path(FAILED, f"{topic}.{name}") if FAILED else None
     if kept:
         shutil.rmtree(kept, ignore_errors=True)
+    # Who runs the tests in the background or with nohup ignores these, and what ignores a signal passes that on.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGALRM, out_of_time)
     signal.alarm(CASE_SECONDS)
     test = Test(name)
