@@ -14,6 +14,7 @@ from pathlib import Path
 from harness import HEAPTAPE, Skip, case, check, each, equal, installed, main, need, program
 from tape import HANG_SECONDS, Tape, heaptape
 
+SPEEDSCOPE_SCHEMA = Path(__file__).resolve().parents[1] / "schemas/speedscope/file-format-schema.json"  # of speedscope 1.25.0
 VALUES = ("peak", "live", "allocated", "temporary")
 
 
@@ -145,12 +146,9 @@ def gprof2dot_and_graphviz_draw_a_graph_for_each_label(test):
 
 @case
 def speedscope_files_follow_its_schema(test):
-    npm = installed("npm")
     need(importlib.util.find_spec("jsonschema"), "python3-jsonschema is not installed")
-    fetched = subprocess.run([npm, "install", "--prefix", test.dir, "speedscope@1"], capture_output=True, timeout=100, check=False)
-    need(fetched.returncode == 0, "npm cannot fetch speedscope")
     import jsonschema
-    schema = json.loads((test.dir / "node_modules/speedscope/dist/release/file-format-schema.json").read_text())
+    schema = json.loads(SPEEDSCOPE_SCHEMA.read_text())
     tape = make_tape(test)
     profile = json.loads(export(test, tape, "speedscope").read_text())
     jsonschema.validate(profile, schema)
