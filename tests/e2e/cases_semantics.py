@@ -5,6 +5,7 @@ from collections import Counter
 
 from harness import LIBRARY, PROGRAMS, Skip, case, check, each, equal, installed, main, program
 from symbols import Functions
+from tape import HANG_SECONDS
 
 
 @each(c_functions="libc_odd_cases", operator_new="cpp_odd_cases", a_replaced_operator_new="own_new")
@@ -68,7 +69,7 @@ def a_preloaded_allocator_is_kept_and_recorded(test, library):
 
 def check_installed_library(name):
     """By preloading it: some refuse to be loaded later."""
-    result = subprocess.run([installed("true")], env={"LD_PRELOAD": name}, capture_output=True, timeout=60, check=False)
+    result = subprocess.run([installed("true")], env={"LD_PRELOAD": name}, capture_output=True, timeout=HANG_SECONDS, check=False)
     if b"cannot be preloaded" in result.stderr:
         raise Skip(f"{name} is not installed")
 
