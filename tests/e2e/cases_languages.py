@@ -169,6 +169,22 @@ def ask(test, command):
 
 
 @case
+def a_go_program_with_c_in_it_starts_with_any_number_of_options(test):
+    # Its runtime looks for the auxiliary vector behind the environment.
+    go_program = program("calls_c_go")
+    for options in ([], ["--no-index"], ["--no-index", "--no-symbols"], ["--no-index", "--no-symbols", "--no-free-stacks"]):
+        outcome = test.record([go_program], options=options)
+        equal((outcome.status, outcome.out), (0, b"100 blocks\n"), f"status and output with {options}; stderr: {outcome.err}")
+        outcome.tape.verify()
+        equal(outcome.tape.kinds(777)["malloc"], 100, f"C blocks with {options}")
+
+
+@case
+def go_says_its_version_the_same(test):
+    test.same([installed("go"), "version"], forms=("record", "direct"), events=0)
+
+
+@case
 def java_says_its_version_the_same(test):
     test.same([installed("java"), "-version"], forms=("record", "direct"), events=100)
 
