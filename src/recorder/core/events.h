@@ -71,7 +71,8 @@ private:
   std::uint64_t released_; // of the one around this one
 };
 
-// A moment in the calling thread's events, to ask later what has happened since.
+// A moment in the calling thread's events, to ask later what has happened since. Both only while is_recording(): a child of fork that
+// is not followed has no ring.
 struct Moment {
   const ThreadState* thread; // null: it had none yet
   std::uint64_t position;

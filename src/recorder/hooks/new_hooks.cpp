@@ -26,9 +26,9 @@ namespace {
 
 enum class Way : std::uint8_t {
   Direct, // the C++ library's: malloc, and theirs on failure
-  Forward, // some are the program's, and never come by here: call theirs, which come back to us through malloc or not at all
+  Record, // as Watch, but they have given a block that malloc did not: releases are recorded here, and not again inside
   Watch,  // another library's: call them; so far they have always come back to us through malloc and free
-  Record, // the same, but they have given a block that malloc did not: releases are recorded here, and not again inside
+  Forward, // some are the program's, and never come by here: call theirs, which come back to us through malloc or not at all
 };
 constinit std::atomic<Way> g_way{Way::Direct};
 Way way() noexcept { return g_way.load(std::memory_order_relaxed); }
@@ -111,9 +111,10 @@ bool name_begins(const char* path, const char* begin) noexcept {
 
 [[gnu::noinline]] void* make_and_watch(Form form, EventKind kind, std::size_t size, std::size_t second,
                                        const void* third, const Frame& site) {
+  if (!is_recording()) return call_next_new(form, size, second, third);
   const Moment before = moment_now();
   void* block = call_next_new(form, size, second, third);
-  if (block == nullptr || !is_recording() || made_since(before, as_address(block))) return block;
+  if (block == nullptr || made_since(before, as_address(block))) return block;
   // Nothing of this sort can have been released before this.
   g_way.store(Way::Record, std::memory_order_relaxed);
   if (takes_blocks())
@@ -123,11 +124,10 @@ bool name_begins(const char* path, const char* begin) noexcept {
   return block;
 }
 
-// `recorded`: the release is on the tape.
-void drop_by_theirs(bool recorded, Form form, void* block, std::size_t second, std::size_t third) {
+[[gnu::noinline]] void drop_by_theirs(Way chosen, Form form, void* block, std::size_t second, std::size_t third) {
   void* next = next_of(form);
   if (next == nullptr) return g_real.free(block);
-  if (!recorded) return reinterpret_cast<AnyDelete>(next)(block, second, third);
+  if (chosen != Way::Record || block == nullptr) return reinterpret_cast<AnyDelete>(next)(block, second, third);
   const Suppressed suppressed(as_address(block));
   reinterpret_cast<AnyDelete>(next)(block, second, third);
 }
@@ -157,8 +157,7 @@ void drop_by_theirs(bool recorded, Form form, void* block, std::size_t second, s
 [[gnu::always_inline]] inline void drop(Form form, EventKind kind, void* block, std::size_t second, std::size_t third,
                                         const Frame& site) {
   const Way chosen = way();
-  const bool records = chosen == Way::Direct || chosen == Way::Record;
-  if (records && block != nullptr) [[likely]] {
+  if (chosen <= Way::Record && block != nullptr) [[likely]] {
     if (takes_blocks()) [[likely]]
       (void)record(kind, as_address(block), 0, site, g_recorder.free_stacks);
     else
@@ -167,7 +166,7 @@ void drop_by_theirs(bool recorded, Form form, void* block, std::size_t second, s
   if (chosen == Way::Direct) [[likely]]
     g_real.free(block);
   else
-    drop_by_theirs(records && block != nullptr, form, block, second, third);
+    drop_by_theirs(chosen, form, block, second, third);
 }
 
 } // namespace
