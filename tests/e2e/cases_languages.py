@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from harness import Skip, case, check, each, equal, installed, main, wait_until
+from harness import Skip, case, check, each, equal, installed, main, program, wait_until
 
 PYTHON_SCRIPT = """
 import collections, hashlib, json, os, re, subprocess, sys, threading, tempfile
@@ -181,7 +181,10 @@ def a_go_program_with_c_in_it_starts_with_any_number_of_options(test):
 
 @case
 def go_says_its_version_the_same(test):
-    test.same([installed("go"), "version"], forms=("record", "direct"), events=0)
+    go = installed("go")
+    if b"statically linked" in test.record([go, "version"]).err:
+        raise Skip("this go is statically linked")
+    test.same([go, "version"])
 
 
 @case
