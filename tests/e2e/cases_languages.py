@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from harness import Skip, case, check, each, equal, installed, main, wait_until
+from harness import Skip, case, check, each, equal, installed, main, program, wait_until
 from tape import HANG_SECONDS
 
 PYTHON_SCRIPT = """
@@ -167,6 +167,25 @@ def redis_serves_the_same_under_load(test):
 def ask(test, command):
     return subprocess.run([str(word) for word in command], capture_output=True, timeout=HANG_SECONDS, env=test.env, cwd=test.work,
                           check=False)
+
+
+@case
+def a_go_program_with_c_in_it_starts_with_any_number_of_options(test):
+    # Its runtime looks for the auxiliary vector behind the environment.
+    go_program = program("calls_c_go")
+    for options in ([], ["--no-index"], ["--no-index", "--no-symbols"], ["--no-index", "--no-symbols", "--no-free-stacks"]):
+        outcome = test.record([go_program], options=options)
+        equal((outcome.status, outcome.out), (0, b"100 blocks\n"), f"status and output with {options}; stderr: {outcome.err}")
+        outcome.tape.verify()
+        equal(outcome.tape.kinds(777)["malloc"], 100, f"C blocks with {options}")
+
+
+@case
+def go_says_its_version_the_same(test):
+    go = installed("go")
+    if b"statically linked" in test.record([go, "version"]).err:
+        raise Skip("this go is statically linked")
+    test.same([go, "version"])
 
 
 @case

@@ -130,7 +130,8 @@ Overview make_overview(const TapeView& view, Suppressions& suppressions, FrameFi
     for (const auto& [name, count] : view.tape().summary()->losses) {
       const bool stack =
           name == wire::loss_name(wire::Loss::StackCut) || name == wire::loss_name(wire::Loss::StackTooDeep);
-      if (name != wire::kPausedName) (stack ? overview.cut_stacks : overview.lost_events) += count;
+      const bool event = name != wire::kPausedName && name != wire::loss_name(wire::Loss::NotFollowed);
+      if (event) (stack ? overview.cut_stacks : overview.lost_events) += count;
     }
   }
   const auto add = [&](const char* name, const char* title, std::vector<StackCost> costs, Measure measure) {
