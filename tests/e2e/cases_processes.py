@@ -157,13 +157,14 @@ def a_program_that_cannot_be_read_runs(test):
     as_root()
     setpriv = installed("setpriv")
     nobody = [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all"]
+    folder = test.new_tapes_folder()
     os.chmod(test.work, 0o777)
     child = test.work / "secret"
     shutil.copy(program("started"), child)
     child.chmod(0o711)
     if test.run([*nobody, program("starts"), "execv", child]).status != 9:
         raise Skip("the programs cannot be reached by another user")
-    words, variables = test.form("follow", [program("starts"), "execv", str(child)], (), test.new_tapes_folder())
+    words, variables = test.form("follow", [program("starts"), "execv", str(child)], (), folder)
     outcome = test.run([*nobody, *words], env=variables)
     equal((outcome.status, outcome.out, outcome.err), (9, b"started\n", b""), "status, output and errors")
 

@@ -61,6 +61,12 @@ TEST(SummaryText, ASignalThatEndedTheProgramIsNamed) {
   EXPECT_TRUE(summary_text(result).ends_with("; killed by signal 40")) << summary_text(result);
 }
 
+TEST(SummaryText, AProgramThatCouldNotBeFollowedIsNoLostEvent) {
+  CollectorResult result = good_result();
+  result.summary.losses = {{"not followed", 2}};
+  EXPECT_NE(summary_text(result).find("0 lost, 2 programs not followed ->"), std::string::npos) << summary_text(result);
+}
+
 TEST(SummaryText, AnEmptyRecordingDividesByNothing) {
   CollectorResult result = good_result();
   result.summary = {};

@@ -22,6 +22,12 @@ constexpr std::size_t kFirstLine = 256;     // the kernel looks no further into 
 constexpr int kMostInterpreters = 5;        // as the kernel allows
 constexpr std::uint32_t kMostSegments = 64; // a program has about a dozen
 
+// Not to be held up by a pipe that nobody writes to. A negative result is -errno.
+int open_program(int directory, const char* path) noexcept {
+  return static_cast<int>(
+      system_call(SYS_openat, directory, as_long(path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+}
+
 // Reads exactly `size` bytes at `offset`; false when there are fewer.
 bool read_at(int fd, std::uint64_t offset, void* bytes, std::size_t size) noexcept {
   return system_call(SYS_pread64, fd, reinterpret_cast<long>(bytes), static_cast<long>(size),
@@ -83,7 +89,7 @@ ProgramFit fit_of_open(int first) noexcept {
       interpreter = interpreter_in(line, static_cast<std::size_t>(got));
     if (fd != first) (void)system_call(SYS_close, fd);
     if (interpreter == nullptr) return fit;
-    fd = static_cast<int>(system_call(SYS_openat, AT_FDCWD, as_long(interpreter), O_RDONLY | O_CLOEXEC));
+    fd = open_program(AT_FDCWD, interpreter);
     if (fd < 0) return fd == -EACCES ? ProgramFit::Unknown : ProgramFit::Missing;
   }
   if (fd != first) (void)system_call(SYS_close, fd);
@@ -99,9 +105,7 @@ bool can_be_executed(const char* path) noexcept {
 } // namespace
 
 ProgramFit fit_of_file(int directory, const char* path) noexcept {
-  // Not to be held up by a pipe that nobody writes to.
-  const auto fd =
-      static_cast<int>(system_call(SYS_openat, directory, as_long(path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  const int fd = open_program(directory, path);
   if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP || fd == -ENAMETOOLONG) return ProgramFit::Missing;
   if (fd < 0) return ProgramFit::Unknown;
   const ProgramFit fit = fit_of_open(fd);

@@ -89,6 +89,12 @@ TEST_F(ProgramFile, AScriptThatIsItsOwnInterpreterIsGivenUp) {
   EXPECT_EQ(fit(make("self", "#!" + folder_ + "/self\n")), ProgramFit::Missing);
 }
 
+TEST_F(ProgramFile, AnInterpreterThatIsAPipeHoldsNobodyUp) {
+  ASSERT_EQ(::mkfifo((folder_ + "/pipe").c_str(), 0755), 0);
+  EXPECT_EQ(fit(make("waiting", "#!" + folder_ + "/pipe\n")), ProgramFit::Missing);
+  EXPECT_EQ(fit(folder_ + "/pipe"), ProgramFit::Missing);
+}
+
 TEST_F(ProgramFile, WhatIsCutShortOrNoProgramIsLeftToTheKernel) {
   const std::string whole = elf(kMusl);
   for (const std::size_t size : {0, 3, 15, 63, 64, 100, 180}) {
