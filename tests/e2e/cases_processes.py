@@ -18,7 +18,7 @@ def blocks_handed_to_another_thread_are_never_live_twice(test, variant):
     equal(outcome.out, f"{pairs * blocks}\n".encode(), "output")
     tape = outcome.tape
     tape.verify()
-    producers = Counter(event.thread for event in tape.events(stacks=False) if event.kind == "malloc")
+    producers = tape.count_by("thread", "kind = 'malloc'")
     equal(sorted(producers.values())[-pairs:], [blocks] * pairs, "blocks per producer")
 
 
@@ -28,7 +28,7 @@ def ten_thousand_short_threads_are_recorded(test):
     equal(outcome.out, b"10000 threads\n", "output")
     tape = outcome.tape
     tape.verify()
-    sizes = Counter(event.size for event in tape.events(stacks=False) if event.kind == "malloc")
+    sizes = tape.sizes()
     equal((sizes[111], sizes[222]), (10000, 10000), "blocks of the threads")
     equal(tape.losses().get("no thread slot", 0), 0, "events without a slot")
     check(len(tape.facts()["threads"]) == 10001, f"{len(tape.facts()['threads'])} threads are known")
@@ -44,8 +44,9 @@ def the_parents_tape_is_whole_with(test, way):
         equal(outcome.out, f"{made} children ended well\n".encode(), f"output ({form})")
         tape = outcome.tape
         tape.verify()
-        equal(tape.kinds(500)["malloc"], BLOCKS_OF_PARENT[way], f"blocks of the parent ({form})")
-        equal(tape.kinds(600)["malloc"], 0, f"blocks of the children on the parent's tape ({form})")
+        sizes = tape.sizes()
+        equal(sizes[500], BLOCKS_OF_PARENT[way], f"blocks of the parent ({form})")
+        equal(sizes[600], 0, f"blocks of the children on the parent's tape ({form})")
 
 
 @each(a_fork_storm="fork-storm", forks_among_threads="fork-with-threads")
@@ -56,12 +57,12 @@ def each_followed_child_has_a_tape_of_its_own_with(test, way):
     of_children = 0
     for tape in outcome.tapes:
         tape.verify()
-        kinds = Counter((event.kind, event.size) for event in tape.events(stacks=False))
-        if kinds["malloc", 500]:
-            equal(kinds["malloc", 500], BLOCKS_OF_PARENT[way], "blocks of the parent")
-            equal(kinds["malloc", 600], 0, "blocks of children on the parent's tape")
+        sizes = tape.sizes()
+        if sizes[500]:
+            equal(sizes[500], BLOCKS_OF_PARENT[way], "blocks of the parent")
+            equal(sizes[600], 0, "blocks of children on the parent's tape")
         else:
-            equal(kinds["malloc", 600], 50, f"blocks of the child of {tape}")
+            equal(sizes[600], 50, f"blocks of the child of {tape}")
             of_children += 1
     equal(of_children, CHILDREN[way], "tapes of children")
 

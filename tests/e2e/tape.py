@@ -83,7 +83,16 @@ class Tape:
 
     def kinds(self, size=None):
         """How often each kind occurs (for blocks of one size)."""
-        return Counter(event.kind for event in self.events(stacks=False) if size is None or event.size == size)
+        return self.count_by("kind", "1" if size is None else f"size = {size}")
+
+    def sizes(self):
+        """How often malloc was asked for each size."""
+        return self.count_by("size", "kind = 'malloc'")
+
+    def count_by(self, column, condition):
+        """Counted by heaptape: millions of events as text would take Python minutes."""
+        query = f"SELECT {column} AS value, count(*) AS n FROM events WHERE {condition} GROUP BY {column}"
+        return Counter({row["value"]: row["n"] for row in json.loads(demand("sql", "--format", "json", self.path, query))})
 
 
 def make_frame(entry):

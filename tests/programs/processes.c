@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,16 +48,24 @@ static void fork_storm(void) {
   }
 }
 
-static volatile int stop_threads;
-static void* allocate_until_told(void* unused) {
-  while (!stop_threads) make_blocks(100, 700);
+// Threads that allocate whenever the main thread forks, and then pause: on a slow machine they make no more blocks than on a fast one.
+static atomic_int forks, stop_threads;
+static void* allocate_at_forks(void* unused) {
+  for (int seen = 0; !stop_threads;) {
+    if (forks == seen)
+      usleep(100);
+    else
+      make_blocks(500, 700);
+    seen = forks;
+  }
   return unused;
 }
 
 static void fork_with_threads(void) {
   pthread_t threads[3];
-  for (int i = 0; i != 3; ++i) pthread_create(&threads[i], NULL, allocate_until_told, NULL);
+  for (int i = 0; i != 3; ++i) pthread_create(&threads[i], NULL, allocate_at_forks, NULL);
   for (int i = 0; i != 60; ++i) {
+    ++forks;
     const pid_t child = fork();
     if (child == 0) run_child();
     make_blocks(10, 500);

@@ -23,7 +23,7 @@ def main() -> int:
         tape = os.path.join(folder, "truth.tape")
         try:
             done = subprocess.run([heaptape, "record", "-q", "-o", tape, "--", *command], env=environment, cwd=folder,
-                                  timeout=240, stdout=subprocess.DEVNULL)
+                                  timeout=500, stdout=subprocess.DEVNULL)
         except FileNotFoundError as error:
             print(error)
             return 1

@@ -5,12 +5,16 @@ tools can read, mostly the one that it was made from.
 """
 
 import ctypes.util
+import fcntl
+import os
 import shutil
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+SOURCES = ("shapes.cpp", "more_shapes.cpp", "shapes.h")
+PROGRAMS = Path(os.environ["SYMBOL_TRUTH_PROGRAMS"])  # where they are kept
 ALL, FUNCTIONS, DYNAMIC = "all", "functions", "dynamic"  # how much the file still knows
 
 
@@ -42,10 +46,19 @@ class Workshop:
         if done.returncode != 0:
             raise Missing(f"{' '.join(command)}: {done.stderr.strip()[:300]}")
 
-    def build(self, *flags, name="program"):
-        file = self.folder / name
-        self.run(self.compiler, "-O2", "-g", *flags, HERE / "shapes.cpp", HERE / "more_shapes.cpp", "-o", file)
-        return file
+    def build(self, *flags):
+        """A copy of the program built with these flags. It is compiled once for all forms that ask for the same: nearly all of the
+        time goes there."""
+        home = PROGRAMS / "_".join([self.compiler, *flags]).replace("/", "_")
+        home.mkdir(parents=True, exist_ok=True)
+        built = home / "program"
+        with open(home / "lock", "w", encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not built.exists() or built.stat().st_mtime < max((HERE / source).stat().st_mtime for source in SOURCES):
+                new = home / "new"
+                self.run(self.compiler, "-O2", "-g", *flags, HERE / "shapes.cpp", HERE / "more_shapes.cpp", "-o", new)
+                new.rename(built)
+        return self.copy(built, "program")
 
     def copy(self, file, name):
         return Path(shutil.copy(file, self.folder / name))
