@@ -179,6 +179,14 @@ Option& OptionList::words(const std::string& name, std::vector<std::string>& val
   return declare(name, app_->add_option(name, values), "");
 }
 
+Option& OptionList::each_word(const std::string& name, int most, std::function<void(const std::string&)> take) {
+  Each& each = each_.emplace_back();
+  each.take = std::move(take);
+  CLI::Option* const option = app_->add_option(name, each.values)->expected(0, most)->allow_extra_args(false);
+  each.option = option;
+  return declare(name, option, "");
+}
+
 Result<OptionList::Outcome> OptionList::parse(std::vector<std::string> words) {
   std::reverse(words.begin(), words.end()); // CLI11 takes them from the end
   try {
@@ -200,6 +208,8 @@ Result<OptionList::Outcome> OptionList::parse(std::vector<std::string> words) {
 }
 
 bool OptionList::given(const std::string& name) const { return app_->get_option(name)->count() != 0; }
+
+bool OptionList::knows(const std::string& name) const { return app_->get_option_no_throw(name) != nullptr; }
 
 bool OptionList::takes_next_word(const std::string& name) const {
   const CLI::Option* option = app_->get_option_no_throw(name);

@@ -70,6 +70,22 @@ TEST(OptionList, OptionsWhoseOrderMattersAreHandedOverInThatOrder) {
   EXPECT_EQ(tape, "app.tape");
 }
 
+TEST(OptionList, WordsMayHaveTheirPlaceInThatOrder) {
+  const auto parse = [](const Words& words) {
+    Words taken;
+    OptionList list("try");
+    list.each(
+        "-p,--pid PID", [&](const std::string& text) { taken.push_back("pid " + text); }, "");
+    list.each_word("TAPE", 2, [&](const std::string& text) { taken.push_back(text); });
+    const Result<OptionList::Outcome> outcome = list.parse(words);
+    return outcome.ok() ? taken : Words{outcome.error().sentence};
+  };
+  EXPECT_EQ(parse({"a.tape", "-p", "7"}), (Words{"a.tape", "pid 7"}));
+  EXPECT_EQ(parse({"-p", "7", "a.tape"}), (Words{"pid 7", "a.tape"}));
+  EXPECT_EQ(parse({"a", "b"}), (Words{"a", "b"}));
+  EXPECT_EQ(parse({"a", "b", "c"}), (Words{"one argument too many: c"}));
+}
+
 TEST(OptionList, AValueMayBeLeftOutWhereTheFormSaysSo) {
   const auto parse = [](const Words& words) {
     std::optional<std::string> rate, picture;
@@ -172,6 +188,8 @@ TEST(OptionList, TellsWhatCompletionNeeds) {
   EXPECT_EQ(list.options()[2].value, OptionValue::None);
   EXPECT_TRUE(list.options().back().is_word);
   EXPECT_EQ(list.options().back().value_name, "TAPE");
+  EXPECT_TRUE(list.knows("--json"));
+  EXPECT_FALSE(list.knows("--jso"));
   EXPECT_TRUE(list.takes_next_word("-f"));
   EXPECT_TRUE(list.takes_next_word("--format"));
   EXPECT_FALSE(list.takes_next_word("--cpu"));
