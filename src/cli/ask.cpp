@@ -50,14 +50,14 @@ int ask(std::string_view name, Arguments arguments) {
   add_session_options(call.options(), wishes);
   const Result<OptionList::Outcome> parsed = call.parse(as_words({arguments.begin(), arguments.end()}));
   if (const auto status = ended_by(parsed, call.options(), AskHelp(*command.value()).text())) return *status;
-  wishes.tape = call.next_if(may_be_tape).value_or("");
+  if (!wishes.tape.is_named()) wishes.tape.path = call.next_if(may_be_tape).value_or("");
   Result<Session> session = open_session(wishes);
   if (!session) return fail(session.error());
   OutputPrinter out;
   const Result<> done = command.value()->run(session.value(), call, out);
   const bool written = out.finish();
   for (const std::string& sentence : damage_sentences(session.value().take_damage()))
-    say(wishes.tape + " is damaged: " + sentence);
+    say(wishes.tape.path + " is damaged: " + sentence);
   if (!done) return fail(done.error());
   return written ? kOk : kTrouble;
 }

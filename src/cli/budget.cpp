@@ -31,7 +31,8 @@ Examples:
 )"};
 
 struct Limits {
-  std::string tape, max_peak, max_leaked, max_allocated;
+  TapeChoice tape;
+  std::string max_peak, max_leaked, max_allocated;
   std::optional<std::uint64_t> max_leaked_blocks, max_allocations, max_temporary;
   std::vector<std::string> no_growth;
   bool json = false;
@@ -181,10 +182,10 @@ int budget(Arguments arguments) {
   common.add_filters(list);
   common.add_suppressions(list);
   common.add_names_and_color(list);
-  list.word("TAPE", limits.tape);
+  limits.tape.add(list);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
 
-  if (limits.tape.empty()) limits.tape = take_tape_at_end(limits.no_growth);
+  if (!limits.tape.is_named()) limits.tape.path = take_tape_at_end(limits.no_growth);
   if (limits.no_growth.size() == 1) return fail({ErrorCode::Usage, "--no-growth compares at least two moments"});
   if (limits.empty()) return fail({ErrorCode::Usage, "which limit? 'heaptape budget --help' lists them"});
   const Result<TextStyle> style = common.style();

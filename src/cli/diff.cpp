@@ -28,7 +28,8 @@ Examples:
 )"};
 
 struct Wishes {
-  std::string before, after, from, to;
+  TapeChoice before, after;
+  std::string from, to;
   bool leaks = false, peak = false, allocations = false, temporary = false, json = false;
   std::size_t rows = 20;
 };
@@ -103,16 +104,15 @@ int diff(Arguments arguments) {
   list.flag("--json", wishes.json, "one JSON object with all changes");
   common.add_filters(list);
   common.add_names_and_color(list);
-  list.word("BEFORE", wishes.before);
-  list.word("AFTER", wishes.after);
+  add_two(list, wishes.before, wishes.after);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
 
   const bool moments = !wishes.from.empty() || !wishes.to.empty();
   const Result<CostKind> kind = kind_of(wishes);
   if (!kind) return fail(kind.error());
-  if (moments && !wishes.after.empty())
+  if (moments && wishes.after.is_named())
     return fail({ErrorCode::Usage, "--from and --to compare moments of one tape, not of two"});
-  if (!moments && wishes.after.empty())
+  if (!moments && !wishes.after.is_named())
     return fail({ErrorCode::Usage, "diff needs two tapes, or one with --from and --to"});
   const Result<TextStyle> style = common.style();
   if (!style) return fail(style.error());
@@ -129,8 +129,8 @@ int diff(Arguments arguments) {
     compared = compare_moments(before.value(), wishes);
     if (!compared) return fail(compared.error());
   } else {
-    compared = Compared{kind_text(kind.value()), wishes.before, wishes.after, costs_of(before.value(), kind.value()),
-                        costs_of(after, kind.value())};
+    compared = Compared{kind_text(kind.value()), wishes.before.path, wishes.after.path,
+                        costs_of(before.value(), kind.value()), costs_of(after, kind.value())};
   }
   Compared& sides = compared.value();
   keep_accepted(before.value().names(), filter.value(), sides.before_costs);

@@ -38,7 +38,8 @@ Examples:
 )"};
 
 struct DumpOptions {
-  std::string tape, from, to, thread, kinds, where;
+  TapeChoice tape;
+  std::string from, to, thread, kinds, where;
   bool json = false;
   bool no_stacks = false;
   bool cpu = false;
@@ -170,7 +171,7 @@ int print_events(const TapeReader& tape, const EventFilter& filter, Filter* wher
   const bool written = output.finish();
   for (const std::vector<Damage>* damage : {&tape.damage(), &cursor.damage()}) {
     if (where != nullptr && damage == &tape.damage()) continue; // that was said when the tape was opened
-    for (const std::string& sentence : damage_sentences(*damage)) say(options.tape + ": " + sentence);
+    for (const std::string& sentence : damage_sentences(*damage)) say(options.tape.path + ": " + sentence);
   }
   return written ? kOk : kTrouble;
 }
@@ -241,7 +242,7 @@ int dump(Arguments arguments) {
   list.flag("--no-stacks", options.no_stacks, "leave out the call stacks: one line per event");
   list.flag("--cpu", options.cpu, "the samples of the CPU profile instead of the events");
   list.flag("--json", options.json, "one JSON object per line");
-  list.word("TAPE", options.tape);
+  options.tape.add(list);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
 
   if (options.cpu && (!options.where.empty() || !options.kinds.empty())) {

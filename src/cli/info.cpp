@@ -179,23 +179,23 @@ private:
 } // namespace
 
 int info(Arguments arguments) {
-  std::string name;
+  TapeChoice choice;
   bool json = false;
   bool all = false;
   OptionList list("info");
   list.flag("--all", all, "list all threads and modules, however many");
   list.flag("--json", json, "one JSON object with everything");
-  list.word("TAPE", name);
+  choice.add(list);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
 
-  const Result<TapeReader> tape = open_chosen_tape(name);
+  const Result<TapeReader> tape = open_chosen_tape(choice);
   if (!tape) return fail(tape.error());
   const TapeFacts facts = gather_facts(tape.value());
   Output output;
   if (json)
-    append_info_json(output.buffer(), name, tape.value(), facts);
+    append_info_json(output.buffer(), choice.path, tape.value(), facts);
   else
-    InfoText(output, tape.value(), facts, all).print(name);
+    InfoText(output, tape.value(), facts, all).print(choice.path);
   return output.finish() ? kOk : kTrouble;
 }
 

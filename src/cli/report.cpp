@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "cli/by_pid.h"
+#include "cli/choose_tape.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/console.h"
@@ -49,7 +49,8 @@ constexpr CommandHelp kPeakHelp{.usage = "heaptape peak [options] [TAPE]",
                                 .more = "'heaptape report --help' explains the tree.\n"};
 
 struct Wishes {
-  std::string tape, at, from, to;
+  TapeChoice tape;
+  std::string at, from, to;
   std::string by = "function";
   bool leaks = false, peak = false, maximum = false, no_maximum = false, allocations = false, temporary = false;
   bool snapshots = false, deltas = false, cumulative = false, cost = false;
@@ -102,7 +103,7 @@ public:
          Suppressions suppressions)
       : view_(view), wishes_(wishes), tree_(tree), filter_(std::move(filter)), where_(std::move(where)),
         suppressions_(std::move(suppressions)), sizes_(tree.by == GroupBy::Size ? Sizes::Apart : Sizes::Together),
-        running_(is_up_to_date(view.path())) {}
+        running_(wishes.tape.is_live) {}
 
   Result<> gather() {
     const bool window = !wishes_.from.empty() || !wishes_.to.empty();
@@ -378,7 +379,7 @@ int run(const char* command, const CommandHelp& help, Wishes wishes, Arguments a
   options.add_filters(list);
   options.add_suppressions(list);
   options.add_names_and_color(list);
-  list.word("TAPE", wishes.tape);
+  wishes.tape.add(list);
   if (const auto status = parse(list, help, arguments)) return *status;
   wishes.peak |= wishes.maximum;
 

@@ -6,7 +6,7 @@
 namespace heaptape::cli {
 
 void add_session_options(OptionList& list, SessionWishes& wishes) {
-  list.text("-p,--pid PID", wishes.pid, "a program that is being recorded ('heaptape ps'), up to now");
+  wishes.tape.add_pid(list);
   if (!list.knows("--at"))
     list.text("--at POSITION", wishes.at,
               "the moment that is asked about (default: end): a time such as 12.5s, an event's number, peak, start, "

@@ -5,15 +5,15 @@
 #include <string>
 
 #include "base/result.h"
+#include "cli/choose_tape.h"
 #include "options/option_list.h"
 #include "shell/session.h"
 
 namespace heaptape::cli {
 
 struct SessionWishes {
-  std::string tape; // empty: the newest here
-  std::string pid;  // instead of it
-  std::string at;   // empty: the end
+  TapeChoice tape;
+  std::string at; // empty: the end
   std::string names = "short", color = "auto";
   std::uint64_t limit = 0;
 };

@@ -78,7 +78,7 @@ void print_json(Output& output, const TapeView& view) {
 } // namespace
 
 int timeline(Arguments arguments) {
-  std::string tape;
+  TapeChoice tape;
   bool json = false, csv = false;
   std::size_t height = 16;
   ReportOptions common;
@@ -87,7 +87,7 @@ int timeline(Arguments arguments) {
   list.flag("--csv", csv, "a line of numbers per stretch of time");
   list.flag("--json", json, "one JSON object with an array per figure");
   common.add_names_and_color(list);
-  list.word("TAPE", tape);
+  tape.add(list);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
 
   constexpr std::size_t kHighest = 200;

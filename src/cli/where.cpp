@@ -135,7 +135,8 @@ int where(Arguments arguments) {
   const Result<OptionList::Outcome> parsed = call.parse(as_words({arguments.begin(), arguments.end()}));
   if (const auto status = ended_by(parsed, call.options(), kHelp)) return *status;
   Wishes wishes{.json = call.flag("--json")};
-  std::string tape = call.next_if(may_be_tape).value_or("");
+  TapeChoice& tape = session.tape;
+  if (!tape.is_named()) tape.path = call.next_if(may_be_tape).value_or("");
   const std::optional<std::string> word = call.next();
   if (!word || !session.at.empty() || session.limit != 0) return ask("where", arguments);
   if (const Result<> done = call.finish(); !done) return fail(done.error());
@@ -148,13 +149,13 @@ int where(Arguments arguments) {
   const Result<NameForm> names = options.names();
   if (!names) return fail(names.error());
   wishes.names = names.value();
-  if (tape.empty()) {
+  if (!tape.is_named()) {
     const Result<std::vector<LiveRecording>> all = live_recordings();
     const std::optional<std::uint64_t> address = plain_address(*word);
     if (all && !all.value().empty() && address) return where_in_all(all.value(), *address, wishes);
   }
   if (const Result<> chosen = choose_tape(tape); !chosen) return fail(chosen.error());
-  return where_in_tape(tape, *word, wishes);
+  return where_in_tape(tape.path, *word, wishes);
 }
 
 } // namespace heaptape::cli

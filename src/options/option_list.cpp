@@ -115,8 +115,13 @@ Option& OptionList::text(std::string_view form, std::string& value, std::string_
   return declare(form, add(*app_, form, value), help);
 }
 
+// CLI11 takes an empty text for none, so it does not get the optional itself.
 Option& OptionList::text(std::string_view form, std::optional<std::string>& value, std::string_view help) {
-  return declare(form, add(*app_, form, value), help);
+  Optional& optional = optionals_.emplace_back();
+  optional.value = &value;
+  CLI::Option* const option = add(*app_, form, optional.text);
+  optional.option = option;
+  return declare(form, option, help);
 }
 
 Option& OptionList::optional_text(std::string_view text, std::optional<std::string>& value, std::string_view help) {
@@ -202,7 +207,7 @@ Result<OptionList::Outcome> OptionList::parse(std::vector<std::string> words) {
   std::map<const CLI::Option*, std::size_t> taken;
   for (const CLI::Option* option : app_->parse_order()) {
     const auto each = std::find_if(each_.begin(), each_.end(), [&](const Each& one) { return one.option == option; });
-    if (each != each_.end()) each->take(each->values.at(taken[option]++));
+    if (each != each_.end()) each->take(option->results().at(taken[option]++));
   }
   return Outcome::GoOn;
 }

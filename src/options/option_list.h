@@ -111,7 +111,7 @@ public:
 private:
   Option& declare(std::string_view form, CLI::Option* parsed, std::string_view help);
 
-  struct Optional { // of optional_text()
+  struct Optional { // of optional_text() and text()
     const CLI::Option* option = nullptr;
     std::string text{};
     std::optional<std::string>* value = nullptr;

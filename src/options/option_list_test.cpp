@@ -65,8 +65,8 @@ TEST(OptionList, OptionsWhoseOrderMattersAreHandedOverInThatOrder) {
   list.each(
       "--exclude RE", [&](const std::string& text) { rules.push_back("-" + text); }, "");
   list.word("TAPE", tape);
-  expect_parsed(list, {"--exclude", "a", "--include", "[b]", "app.tape", "--exclude=c"});
-  EXPECT_EQ(rules, (Words{"-a", "+[b]", "-c"}));
+  expect_parsed(list, {"--exclude", "a", "--include", "{}", "app.tape", "--exclude=c", "--exclude", ""});
+  EXPECT_EQ(rules, (Words{"-a", "+{}", "-c", "-"}));
   EXPECT_EQ(tape, "app.tape");
 }
 
@@ -104,6 +104,16 @@ TEST(OptionList, AValueMayBeLeftOutWhereTheFormSaysSo) {
   EXPECT_EQ(parse({"--cpu=50", "app.tape"}), (Words{"50", "none", "app.tape"}));
   EXPECT_EQ(parse({"--svg", "--json", "app.tape"}), (Words{"none", "", "app.tape"}));
   EXPECT_EQ(parse({"--svg", "a.svg", "app.tape"}), (Words{"none", "a.svg", "app.tape"}));
+}
+
+TEST(OptionList, AnEmptyValueIsAValue) {
+  std::optional<std::string> given, missing;
+  OptionList list("try");
+  list.text("--given TEXT", given, "");
+  list.text("--missing TEXT", missing, "");
+  expect_parsed(list, {"--given", ""});
+  EXPECT_EQ(given, "");
+  EXPECT_EQ(missing, std::nullopt);
 }
 
 TEST(OptionList, ASeriesEndsAtTheNextOption) {
