@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "cli/commands/commands.h"
-#include "cli/options/by_pid.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
 #include "cli/version.h"
@@ -18,29 +17,28 @@ namespace {
 struct Command {
   std::string_view name;
   int (*run)(Arguments);
-  bool takes_pid = false; // in place of a tape
 };
 
 constexpr std::array kCommands{
     Command{"record", record},
-    Command{"report", report, true},
-    Command{"leaks", leaks, true},
-    Command{"peak", peak, true},
+    Command{"report", report},
+    Command{"leaks", leaks},
+    Command{"peak", peak},
     Command{"top", top},
-    Command{"timeline", timeline, true},
-    Command{"cpu", cpu, true},
-    Command{"diff", diff, true},
-    Command{"budget", budget, true},
-    Command{"dump", dump, true},
-    Command{"info", info, true},
-    Command{"verify", verify, true},
-    Command{"export", export_tape, true},
+    Command{"timeline", timeline},
+    Command{"cpu", cpu},
+    Command{"diff", diff},
+    Command{"budget", budget},
+    Command{"dump", dump},
+    Command{"info", info},
+    Command{"verify", verify},
+    Command{"export", export_tape},
     Command{"import", import_tape},
     Command{"index", index},
     Command{"symbolize", symbolize},
-    Command{"shell", shell, true},
-    Command{"sql", sql, true},
-    Command{"where", where, true},
+    Command{"shell", shell},
+    Command{"sql", sql},
+    Command{"where", where},
     Command{"ps", ps},
     Command{"mark", mark},
     Command{"snapshot", snapshot},
@@ -107,9 +105,6 @@ std::string command_names() {
   return names;
 }
 
-constexpr std::string_view kPidHelp =
-    "\nInstead of TAPE, -p PID means the recording of a running program, up to this\nmoment ('heaptape ps').\n";
-
 int print(std::string_view text) {
   Output output;
   output.print("{}", text);
@@ -141,18 +136,11 @@ int run(Arguments arguments) {
   const bool wants_help = name == "help";
   const std::string_view wanted = wants_help ? rest.front() : name;
   if (wants_help) rest = Arguments(&kHelpOption, 1);
-  const auto run_with_tapes = [&](auto&& command) {
-    const Result<Arguments> replaced = with_tapes_of_programs(rest);
-    return replaced ? command(replaced.value()) : fail(replaced.error());
-  };
   for (const Command& command : kCommands) {
-    if (command.name != wanted) continue;
-    const int status = command.takes_pid ? run_with_tapes(command.run) : command.run(rest);
-    const bool helped = !rest.empty() && (std::string_view(rest[0]) == "--help" || std::string_view(rest[0]) == "-h");
-    return helped && command.takes_pid && status == kOk ? print(kPidHelp) : status;
+    if (command.name == wanted) return command.run(rest);
   }
   for (const std::string_view asked : kAsked) {
-    if (asked == wanted) return run_with_tapes([&](Arguments words) { return ask(asked, words); });
+    if (asked == wanted) return ask(asked, rest);
   }
   say(fmt::format("there is no command '{}'; 'heaptape --help' lists them", wanted));
   return kTrouble;

@@ -10,7 +10,8 @@ constexpr std::size_t kLineWidth = 80;
 
 // "  -o, --output FILE". A value that can only be attached ("--cpu=HZ") is explained in the description.
 std::string label_of(const Option& option) {
-  std::string label = "  " + (option.short_name.empty() ? "    " : option.short_name + ", ") + option.long_name;
+  std::string label = "  " + (option.short_name.empty() ? "    " : option.short_name);
+  if (!option.long_name.empty()) label += (option.short_name.empty() ? "" : ", ") + option.long_name;
   if (option.value != OptionValue::None && option.value != OptionValue::Attached) label += " " + option.value_name;
   return label;
 }

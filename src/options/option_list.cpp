@@ -115,8 +115,13 @@ Option& OptionList::text(std::string_view form, std::string& value, std::string_
   return declare(form, add(*app_, form, value), help);
 }
 
+// CLI11 takes an empty text for none, so it does not get the optional itself.
 Option& OptionList::text(std::string_view form, std::optional<std::string>& value, std::string_view help) {
-  return declare(form, add(*app_, form, value), help);
+  Optional& optional = optionals_.emplace_back();
+  optional.value = &value;
+  CLI::Option* const option = add(*app_, form, optional.text);
+  optional.option = option;
+  return declare(form, option, help);
 }
 
 Option& OptionList::optional_text(std::string_view text, std::optional<std::string>& value, std::string_view help) {
@@ -179,6 +184,14 @@ Option& OptionList::words(const std::string& name, std::vector<std::string>& val
   return declare(name, app_->add_option(name, values), "");
 }
 
+Option& OptionList::each_word(const std::string& name, int most, std::function<void(const std::string&)> take) {
+  Each& each = each_.emplace_back();
+  each.take = std::move(take);
+  CLI::Option* const option = app_->add_option(name, each.values)->expected(0, most)->allow_extra_args(false);
+  each.option = option;
+  return declare(name, option, "");
+}
+
 Result<OptionList::Outcome> OptionList::parse(std::vector<std::string> words) {
   std::reverse(words.begin(), words.end()); // CLI11 takes them from the end
   try {
@@ -194,12 +207,14 @@ Result<OptionList::Outcome> OptionList::parse(std::vector<std::string> words) {
   std::map<const CLI::Option*, std::size_t> taken;
   for (const CLI::Option* option : app_->parse_order()) {
     const auto each = std::find_if(each_.begin(), each_.end(), [&](const Each& one) { return one.option == option; });
-    if (each != each_.end()) each->take(each->values.at(taken[option]++));
+    if (each != each_.end()) each->take(option->results().at(taken[option]++));
   }
   return Outcome::GoOn;
 }
 
 bool OptionList::given(const std::string& name) const { return app_->get_option(name)->count() != 0; }
+
+bool OptionList::knows(const std::string& name) const { return app_->get_option_no_throw(name) != nullptr; }
 
 bool OptionList::takes_next_word(const std::string& name) const {
   const CLI::Option* option = app_->get_option_no_throw(name);

@@ -92,6 +92,8 @@ public:
   Option& word(const std::string& name, std::string& value);
   Option& word(const std::string& name, int& value);
   Option& words(const std::string& name, std::vector<std::string>& values); // all that are left
+  // At most `most` of them; `take` gets each in its turn among the values of each().
+  Option& each_word(const std::string& name, int most, std::function<void(const std::string&)> take);
 
   enum class Outcome : std::uint8_t { GoOn, WantsHelp };
   // Fills the variables. The Error's sentence names the wrong word. To be called once.
@@ -99,6 +101,8 @@ public:
   // After parsing: whether the option was given.
   bool given(const std::string& name) const;
 
+  // Whether there is an option of that name.
+  bool knows(const std::string& name) const;
   // Whether the option, "--output" or "-o", has a value that may be the next word.
   bool takes_next_word(const std::string& name) const;
   const std::string& command() const { return command_; }
@@ -107,7 +111,7 @@ public:
 private:
   Option& declare(std::string_view form, CLI::Option* parsed, std::string_view help);
 
-  struct Optional { // of optional_text()
+  struct Optional { // of optional_text() and text()
     const CLI::Option* option = nullptr;
     std::string text{};
     std::optional<std::string>* value = nullptr;

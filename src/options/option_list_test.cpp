@@ -65,9 +65,25 @@ TEST(OptionList, OptionsWhoseOrderMattersAreHandedOverInThatOrder) {
   list.each(
       "--exclude RE", [&](const std::string& text) { rules.push_back("-" + text); }, "");
   list.word("TAPE", tape);
-  expect_parsed(list, {"--exclude", "a", "--include", "[b]", "app.tape", "--exclude=c"});
-  EXPECT_EQ(rules, (Words{"-a", "+[b]", "-c"}));
+  expect_parsed(list, {"--exclude", "a", "--include", "{}", "app.tape", "--exclude=c", "--exclude", ""});
+  EXPECT_EQ(rules, (Words{"-a", "+{}", "-c", "-"}));
   EXPECT_EQ(tape, "app.tape");
+}
+
+TEST(OptionList, WordsMayHaveTheirPlaceInThatOrder) {
+  const auto parse = [](const Words& words) {
+    Words taken;
+    OptionList list("try");
+    list.each(
+        "-p,--pid PID", [&](const std::string& text) { taken.push_back("pid " + text); }, "");
+    list.each_word("TAPE", 2, [&](const std::string& text) { taken.push_back(text); });
+    const Result<OptionList::Outcome> outcome = list.parse(words);
+    return outcome.ok() ? taken : Words{outcome.error().sentence};
+  };
+  EXPECT_EQ(parse({"a.tape", "-p", "7"}), (Words{"a.tape", "pid 7"}));
+  EXPECT_EQ(parse({"-p", "7", "a.tape"}), (Words{"pid 7", "a.tape"}));
+  EXPECT_EQ(parse({"a", "b"}), (Words{"a", "b"}));
+  EXPECT_EQ(parse({"a", "b", "c"}), (Words{"one argument too many: c"}));
 }
 
 TEST(OptionList, AValueMayBeLeftOutWhereTheFormSaysSo) {
@@ -88,6 +104,16 @@ TEST(OptionList, AValueMayBeLeftOutWhereTheFormSaysSo) {
   EXPECT_EQ(parse({"--cpu=50", "app.tape"}), (Words{"50", "none", "app.tape"}));
   EXPECT_EQ(parse({"--svg", "--json", "app.tape"}), (Words{"none", "", "app.tape"}));
   EXPECT_EQ(parse({"--svg", "a.svg", "app.tape"}), (Words{"none", "a.svg", "app.tape"}));
+}
+
+TEST(OptionList, AnEmptyValueIsAValue) {
+  std::optional<std::string> given, missing;
+  OptionList list("try");
+  list.text("--given TEXT", given, "");
+  list.text("--missing TEXT", missing, "");
+  expect_parsed(list, {"--given", ""});
+  EXPECT_EQ(given, "");
+  EXPECT_EQ(missing, std::nullopt);
 }
 
 TEST(OptionList, ASeriesEndsAtTheNextOption) {
@@ -172,6 +198,8 @@ TEST(OptionList, TellsWhatCompletionNeeds) {
   EXPECT_EQ(list.options()[2].value, OptionValue::None);
   EXPECT_TRUE(list.options().back().is_word);
   EXPECT_EQ(list.options().back().value_name, "TAPE");
+  EXPECT_TRUE(list.knows("--json"));
+  EXPECT_FALSE(list.knows("--jso"));
   EXPECT_TRUE(list.takes_next_word("-f"));
   EXPECT_TRUE(list.takes_next_word("--format"));
   EXPECT_FALSE(list.takes_next_word("--cpu"));

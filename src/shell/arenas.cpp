@@ -174,9 +174,9 @@ void write_json(JsonWriter& json, const Session& session, const std::vector<Aren
   json.end_array().end_object();
 }
 
-Result<> arenas(Session& session, Words& words, Printer& out) {
-  const bool as_json = words.flag("--json");
-  if (const Result<> done = words.finish(); !done) return done.error();
+Result<> arenas(Session& session, Call& call, Printer& out) {
+  const bool as_json = call.flag("--json");
+  if (const Result<> done = call.finish(); !done) return done.error();
   const HeapState& state = session.heap().state();
   const AddressSpace& space = session.space();
   const std::vector<Arena> list = arenas_at(session.tape(), state, space);
@@ -219,12 +219,12 @@ const Command kArenasCommand{
             "from the first to the last live byte is unused, how many pages hold a live\n"
             "byte and how many of those are held by less than 64; the largest gap; and\n"
             "the threads that made the live blocks. A thread uses the arena in which its\n"
-            "latest block lies.\n"
-            "  --json   the same for programs\n",
+            "latest block lies.\n",
     .example = "arenas",
     .group = CommandGroup::Memory,
     .takes = Takes::Nothing,
     .run = arenas,
+    .options = kJsonOption,
 };
 
 } // namespace heaptape

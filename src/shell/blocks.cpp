@@ -58,18 +58,15 @@ std::unordered_map<std::uint64_t, EventKind> kinds_of(const Session& session, co
   return kinds;
 }
 
-Result<> blocks(Session& session, Words& words, Printer& out) {
-  const bool json = words.flag("--json"), all = words.flag("--all"), with_stacks = words.flag("--stacks");
-  const auto by = words.option("--by");
-  if (!by) return by.error();
-  const Result<Order> order = order_of(by.value());
+Result<> blocks(Session& session, Call& call, Printer& out) {
+  const bool json = call.flag("--json"), all = call.flag("--all"), with_stacks = call.flag("--stacks");
+  const Result<Order> order = order_of(call.option("--by"));
   if (!order) return order.error();
-  const bool limited = json && words.has("-n");
-  const Result<std::uint64_t> most = words.count("-n", 20);
+  const bool limited = json && call.option("-n");
+  const Result<std::uint64_t> most = call.count("-n", 20);
   if (!most) return most.error();
   std::size_t rows = most.value();
-  const std::string text = words.rest();
-  if (const Result<> done = words.finish(); !done) return done.error();
+  const std::string text = call.rest();
   Result<Filter> filter = Filter::parse(text, FilterOf::Blocks, session.view());
   if (!filter) return filter.error();
 
@@ -123,20 +120,26 @@ Result<> blocks(Session& session, Words& words, Printer& out) {
   return Unit{};
 }
 
+constexpr CommandOption kOptions[] = {
+    {"--by ORDER", "largest (default), smallest, oldest, newest, address or stack",
+     "largest smallest oldest newest address stack"},
+    {"-n N", "show N blocks (default: 20)"},
+    {"--all", "show all blocks"},
+    {"--stacks", "with every frame"},
+    {"--json", "one object per line"},
+};
+
 } // namespace
 
 const Command kBlocksCommand{.name = "blocks",
                              .arguments = "[FILTER]",
                              .summary = "the live blocks: largest, oldest, of one function, ...",
-                             .help = "--by ORDER   largest (default), smallest, oldest, newest, address or stack\n"
-                                     "-n N         show N blocks (default: 20); --all shows all\n"
-                                     "--stacks     with every frame\n"
-                                     "--json       one object per line\n",
+                             .help = "",
                              .example = "blocks size>4k and age>10s and fn~\"Cache\" --by oldest",
                              .group = CommandGroup::Memory,
                              .takes = Takes::Filter,
                              .run = blocks,
                              .alias = "b",
-                             .with_values = "--by -n"};
+                             .options = kOptions};
 
 } // namespace heaptape

@@ -73,9 +73,9 @@ Result<std::vector<HeapTotals>> totals_of(Session& session, const std::vector<Ma
   return totals;
 }
 
-Result<> checkpoints(Session& session, Words& words, Printer& out) {
-  const bool json = words.flag("--json");
-  if (const Result<> done = words.finish(); !done) return done.error();
+Result<> checkpoints(Session& session, Call& call, Printer& out) {
+  const bool json = call.flag("--json");
+  if (const Result<> done = call.finish(); !done) return done.error();
   std::vector<Mark> marks;
   for (const Mark& mark : session.view().marks()) {
     if (mark.kind == MarkKind::CheckPoint) marks.push_back(mark);
@@ -153,9 +153,9 @@ std::vector<ScopeSum> sum_up(const std::vector<Mark>& marks, const std::vector<H
   return all;
 }
 
-Result<> scopes(Session& session, Words& words, Printer& out) {
-  const bool json = words.flag("--json");
-  if (const Result<> done = words.finish(); !done) return done.error();
+Result<> scopes(Session& session, Call& call, Printer& out) {
+  const bool json = call.flag("--json");
+  if (const Result<> done = call.finish(); !done) return done.error();
   std::vector<Mark> marks;
   for (const Mark& mark : session.view().marks()) {
     if (mark.kind == MarkKind::ScopeBegin || mark.kind == MarkKind::ScopeEnd) marks.push_back(mark);
@@ -197,19 +197,19 @@ const Command kCheckpointsCommand{
     .arguments = "",
     .summary = "the heap at and between the program's check points",
     .help = "For each: what was live, and what was allocated and freed since the one before.\n"
-            "Of a program without check points its marks and snapshots are shown instead.\n"
-            "--json   as JSON\n",
+            "Of a program without check points its marks and snapshots are shown instead.\n",
     .example = "checkpoints",
     .group = CommandGroup::Asking,
-    .run = checkpoints};
+    .run = checkpoints,
+    .options = kJsonOption};
 const Command kScopesCommand{.name = "scopes",
                              .arguments = "",
                              .summary = "what the program's scopes cost, added up by name",
                              .help = "A scope is charged with what happens in the whole program while it lasts, in\n"
-                                     "scopes inside it and in other threads too. One that never ended is left out.\n"
-                                     "--json   as JSON\n",
+                                     "scopes inside it and in other threads too. One that never ended is left out.\n",
                              .example = "scopes",
                              .group = CommandGroup::Asking,
-                             .run = scopes};
+                             .run = scopes,
+                             .options = kJsonOption};
 
 } // namespace heaptape

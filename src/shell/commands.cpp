@@ -36,4 +36,13 @@ Result<const Command*> find_command(std::string_view name) {
   return Error{ErrorCode::Usage, shown + " is no command; 'help' lists them"};
 }
 
+Result<> run_command(const Command& command, Session& session, std::vector<Word> words, Printer& out) {
+  Call call(command);
+  const Result<OptionList::Outcome> outcome = call.parse(std::move(words));
+  if (!outcome) return outcome.error();
+  if (outcome.value() == OptionList::Outcome::GoOn) return command.run(session, call, out);
+  out.print(help_of(command));
+  return Unit{};
+}
+
 } // namespace heaptape

@@ -36,18 +36,18 @@ void print_tree(Session& session, Printer& out, const std::string& title, const 
   out.print(tree_text(session.names(), session.tape().threads(), tree, {.tree = options, .style = session.style}));
 }
 
-Result<> live(Session& session, Words& words, Printer& out) {
-  const bool json = words.flag("--json");
-  if (const Result<> done = words.finish(); !done) return done.error();
+Result<> live(Session& session, Call& call, Printer& out) {
+  const bool json = call.flag("--json");
+  if (const Result<> done = call.finish(); !done) return done.error();
   print_tree(session, out, "Live", costs_of_state(session.heap().state()), json);
   return Unit{};
 }
 
-Result<> top(Session& session, Words& words, Printer& out) {
-  const bool json = words.flag("--json"), blocks = words.flag("--blocks");
-  const Result<std::uint64_t> rows = words.count("-n", 15);
+Result<> top(Session& session, Call& call, Printer& out) {
+  const bool json = call.flag("--json"), blocks = call.flag("--blocks");
+  const Result<std::uint64_t> rows = call.count("-n", 15);
   if (!rows) return rows.error();
-  if (const Result<> done = words.finish(); !done) return done.error();
+  if (const Result<> done = call.finish(); !done) return done.error();
   const std::vector<StackCost> costs = costs_of_state(session.heap().state());
   const Measure measure = blocks ? Measure::Blocks : Measure::Bytes;
   const Worst worst = worst_functions(session.names(), costs, {.rows = rows.value(), .measure = measure});
@@ -62,9 +62,9 @@ Result<> top(Session& session, Words& words, Printer& out) {
   return Unit{};
 }
 
-Result<> leaks(Session& session, Words& words, Printer& out) {
-  const bool json = words.flag("--json");
-  if (const Result<> done = words.finish(); !done) return done.error();
+Result<> leaks(Session& session, Call& call, Printer& out) {
+  const bool json = call.flag("--json");
+  if (const Result<> done = call.finish(); !done) return done.error();
   HeapCursor end(session.tape(), session.view().index());
   end.seek_event(session.last_event());
   std::vector<StackCost> costs;
@@ -78,12 +78,12 @@ Result<> leaks(Session& session, Words& words, Printer& out) {
   return Unit{};
 }
 
-Result<> diff(Session& session, Words& words, Printer& out) {
-  const bool json = words.flag("--json");
-  const Result<std::uint64_t> rows = words.count("-n", 20);
+Result<> diff(Session& session, Call& call, Printer& out) {
+  const bool json = call.flag("--json");
+  const Result<std::uint64_t> rows = call.count("-n", 20);
   if (!rows) return rows.error();
-  const auto from = words.next(), to = words.next();
-  if (const Result<> done = words.finish(); !done) return done.error();
+  const auto from = call.next(), to = call.next();
+  if (const Result<> done = call.finish(); !done) return done.error();
   if (!from) return Error{ErrorCode::Usage, "diff needs one position (to be compared with the cursor) or two"};
   const Result<Moment> before = session.position(*from), after = session.position(to.value_or("@"));
   if (!before) return before.error();
@@ -105,41 +105,51 @@ Result<> diff(Session& session, Words& words, Printer& out) {
   return Unit{};
 }
 
+constexpr CommandOption kTopOptions[] = {
+    {"-n N", "show N functions (default: 15)"},
+    {"--blocks", "count blocks instead of bytes"},
+    {"--json", "as JSON"},
+};
+
+constexpr CommandOption kDiffOptions[] = {
+    {"-n N", "show N stacks (default: 20)"},
+    {"--json", "as JSON"},
+};
+
 } // namespace
 
 const Command kLiveCommand{.name = "live",
                            .arguments = "",
                            .summary = "what is live at the cursor, as a tree of callers",
-                           .help = "--json   as JSON\n",
+                           .help = "",
                            .example = "live",
                            .group = CommandGroup::Memory,
-                           .run = live};
+                           .run = live,
+                           .options = kJsonOption};
 const Command kTopCommand{.name = "top",
                           .arguments = "",
                           .summary = "the functions with most live at the cursor",
-                          .help = "-n N       show N functions (default: 15)\n"
-                                  "--blocks   count blocks instead of bytes\n"
-                                  "--json     as JSON\n",
+                          .help = "",
                           .example = "top -n 5",
                           .group = CommandGroup::Memory,
-                          .run = top};
+                          .run = top,
+                          .options = kTopOptions};
 const Command kLeaksCommand{.name = "leaks",
                             .arguments = "",
                             .summary = "what is live at the cursor and never freed",
-                            .help = "Live now and still live at the end of the tape, as a tree of callers.\n"
-                                    "--json   as JSON\n",
+                            .help = "Live now and still live at the end of the tape, as a tree of callers.\n",
                             .example = "leaks",
                             .group = CommandGroup::Memory,
-                            .run = leaks};
+                            .run = leaks,
+                            .options = kJsonOption};
 const Command kDiffCommand{.name = "diff",
                            .arguments = "POSITION [POSITION2]",
                            .summary = "what changed between two moments",
-                           .help = "With one position: from there to the cursor.\n"
-                                   "-n N     show N stacks (default: 20)\n"
-                                   "--json   as JSON\n",
+                           .help = "With one position: from there to the cursor.\n",
                            .example = "diff ^ peak",
                            .group = CommandGroup::Memory,
                            .takes = Takes::Position,
-                           .run = diff};
+                           .run = diff,
+                           .options = kDiffOptions};
 
 } // namespace heaptape

@@ -62,10 +62,10 @@ struct Stretch {
 };
 
 // Up to the cursor by default: what happened just before.
-Result<Stretch> stretch_in(Session& session, Words& words) {
+Result<Stretch> stretch_in(Session& session, Call& call) {
   std::optional<Moment> ends[2];
   for (std::optional<Moment>& end : ends) {
-    const auto word = words.peek();
+    const auto word = call.peek();
     if (!word) break;
     const Result<Moment> moment = session.position(*word);
     if (!moment) {
@@ -74,7 +74,7 @@ Result<Stretch> stretch_in(Session& session, Words& words) {
       if (&end != ends && (*word == "freed" || *word == "live")) break;
       return moment.error();
     }
-    words.next();
+    call.next();
     end = moment.value();
   }
   if (!ends[0]) {
@@ -88,12 +88,11 @@ Result<Stretch> stretch_in(Session& session, Words& words) {
   return Stretch{first - 1, ends[1]->event};
 }
 
-Result<> events(Session& session, Words& words, Printer& out) {
-  const bool json = words.flag("--json"), with_stacks = words.flag("--stacks");
-  const Result<Stretch> stretch = stretch_in(session, words);
+Result<> events(Session& session, Call& call, Printer& out) {
+  const bool json = call.flag("--json"), with_stacks = call.flag("--stacks");
+  const Result<Stretch> stretch = stretch_in(session, call);
   if (!stretch) return stretch.error();
-  const std::string text = words.rest();
-  if (const Result<> done = words.finish(); !done) return done.error();
+  const std::string text = call.rest();
   Result<Filter> filter = Filter::parse(text, FilterOf::Events, session.view());
   if (!filter) return filter.error();
 
@@ -120,9 +119,9 @@ Result<> events(Session& session, Words& words, Printer& out) {
   return Unit{};
 }
 
-Result<std::uint64_t> event_in(Session& session, Words& words) {
-  const auto word = words.next();
-  if (const Result<> done = words.finish(); !done) return done.error();
+Result<std::uint64_t> event_in(Session& session, Call& call) {
+  const auto word = call.next();
+  if (const Result<> done = call.finish(); !done) return done.error();
   if (!word) return session.event();
   const Result<Moment> moment = session.position(*word);
   if (!moment) return moment.error();
@@ -145,9 +144,9 @@ std::string bad_release_reason(Session& session, const Event& event) {
   return text + session.stacks().frames(last.ender.stack, "    ", session.style);
 }
 
-Result<> event(Session& session, Words& words, Printer& out) {
-  const bool json = words.flag("--json");
-  const Result<std::uint64_t> number = event_in(session, words);
+Result<> event(Session& session, Call& call, Printer& out) {
+  const bool json = call.flag("--json");
+  const Result<std::uint64_t> number = event_in(session, call);
   if (!number) return number.error();
   if (number.value() == 0) return Error{ErrorCode::Usage, "before the first event there is none; try 'event 1'"};
   bool found = false;
@@ -186,9 +185,9 @@ Result<> event(Session& session, Words& words, Printer& out) {
   return Unit{};
 }
 
-Result<> stack(Session& session, Words& words, Printer& out) {
-  const bool json = words.flag("--json");
-  const Result<std::uint64_t> number = event_in(session, words);
+Result<> stack(Session& session, Call& call, Printer& out) {
+  const bool json = call.flag("--json");
+  const Result<std::uint64_t> number = event_in(session, call);
   if (!number) return number.error();
   const auto event = event_numbered(session.tape(), number.value());
   if (!event)
@@ -204,9 +203,9 @@ Result<> stack(Session& session, Words& words, Printer& out) {
 }
 
 // The program's own words, in order with the events.
-Result<> text(Session& session, Words& words, Printer& out) {
-  const std::string wanted = words.next().value_or("");
-  if (const Result<> done = words.finish(); !done) return done.error();
+Result<> text(Session& session, Call& call, Printer& out) {
+  const std::string wanted = call.next().value_or("");
+  if (const Result<> done = call.finish(); !done) return done.error();
   const Result<Pattern> pattern = Pattern::compile(wanted);
   if (!pattern) return pattern.error();
   std::size_t shown = 0;
@@ -219,39 +218,43 @@ Result<> text(Session& session, Words& words, Printer& out) {
   return Unit{};
 }
 
+constexpr CommandOption kEventsOptions[] = {
+    {"--stacks", "with every frame"},
+    {"--json", "one object per line"},
+};
+
 } // namespace
 
 const Command kEventsCommand{.name = "events",
                              .arguments = "[A [B]] [FILTER]",
                              .summary = "list events: the last ones before the cursor, or from A to B",
                              .help = "Without positions the twenty events up to the cursor are shown, with one the\n"
-                                     "twenty from there on. The size of a released block stands in parentheses.\n"
-                                     "--stacks   with every frame\n"
-                                     "--json     one object per line\n",
+                                     "twenty from there on. The size of a released block stands in parentheses.\n",
                              .example = "events @-100 @ kind=free",
                              .group = CommandGroup::Asking,
                              .takes = Takes::Position,
                              .run = events,
-                             .alias = "e"};
+                             .alias = "e",
+                             .options = kEventsOptions};
 const Command kEventCommand{.name = "event",
                             .arguments = "[POSITION]",
                             .summary = "everything about one event",
-                            .help = "The event at the cursor, or another. Of a release also the block that it ended.\n"
-                                    "--json   as JSON\n",
+                            .help = "The event at the cursor, or another. Of a release also the block that it ended.\n",
                             .example = "event 4711",
                             .group = CommandGroup::Asking,
                             .takes = Takes::Position,
-                            .run = event};
+                            .run = event,
+                            .options = kJsonOption};
 const Command kStackCommand{.name = "stack",
                             .arguments = "[POSITION]",
                             .summary = "the call stack of an event",
-                            .help = "Innermost frame first, with inlined functions.\n"
-                                    "--json   as JSON\n",
+                            .help = "Innermost frame first, with inlined functions.\n",
                             .example = "stack peak",
                             .group = CommandGroup::Asking,
                             .takes = Takes::Position,
                             .run = stack,
-                            .alias = "bt"};
+                            .alias = "bt",
+                            .options = kJsonOption};
 const Command kTextCommand{.name = "text",
                            .arguments = "[PATTERN]",
                            .summary = "annotations that the program wrote, in order",

@@ -7,11 +7,11 @@
 namespace heaptape {
 namespace {
 
-Result<> explain(Session& session, Words& words, Printer& out) {
-  const bool json = words.flag("--json");
-  const auto word = words.next();
+Result<> explain(Session& session, Call& call, Printer& out) {
+  const bool json = call.flag("--json");
+  const auto word = call.next();
   if (!word) return Error{ErrorCode::Usage, "explain needs an address or a symbol: explain 0x55d0c4a2e2a0"};
-  if (const Result<> done = words.finish(); !done) return done.error();
+  if (const Result<> done = call.finish(); !done) return done.error();
   const Result<std::uint64_t> address = session.address(*word);
   if (!address) return address.error();
   const Explanation answer = explain_address(session, address.value());
@@ -61,12 +61,12 @@ const Command kExplainCommand{.name = "explain",
                                   "For an address out of a crash. Says whether it lies in a live block, in a freed\n"
                                   "one (by whom, how long ago, who has reused it), just behind or in front of one,\n"
                                   "on a thread's stack, in a variable, in code, in a mapping; whether it is null\n"
-                                  "with an offset, a pattern that marks bad memory, or text.\n"
-                                  "--json   as JSON\n",
+                                  "with an offset, a pattern that marks bad memory, or text.\n",
                               .example = "explain 0x55d0c4a2e2b0",
                               .group = CommandGroup::Memory,
                               .takes = Takes::Address,
                               .run = explain,
-                              .alias = "x"};
+                              .alias = "x",
+                              .options = kJsonOption};
 
 } // namespace heaptape

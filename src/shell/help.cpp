@@ -1,6 +1,7 @@
 // What the shell knows, from the commands themselves.
 #include <fmt/format.h>
 
+#include "options/help_text.h"
 #include "report/select/filter_fields.h"
 #include "shell/all_commands.h"
 
@@ -56,9 +57,9 @@ std::string overview() {
                 "A command may be shortened as long as it is clear. Ctrl-C stops a search.\n";
 }
 
-Result<> help(Session&, Words& words, Printer& out) {
-  const auto word = words.next();
-  if (const Result<> done = words.finish(); !done) return done.error();
+Result<> help(Session&, Call& call, Printer& out) {
+  const auto word = call.next();
+  if (const Result<> done = call.finish(); !done) return done.error();
   if (!word) {
     out.print(overview());
     return Unit{};
@@ -68,17 +69,20 @@ Result<> help(Session&, Words& words, Printer& out) {
   if (*word == "addresses" || *word == "address") return out.print(kAddresses), Unit{};
   const Result<const Command*> found = find_command(*word);
   if (!found) return found.error();
-  const Command& command = *found.value();
-  std::string text = fmt::format("{}{}{}\n  {}\n", command.name, command.arguments.empty() ? "" : " ",
-                                 command.arguments, command.summary);
-  if (!command.alias.empty()) text += fmt::format("  short: {}\n", command.alias);
-  if (!command.help.empty()) text += "\n" + std::string(command.help);
-  text += fmt::format("\nExample: {}\n", command.example);
-  out.print(text);
+  out.print(help_of(*found.value()));
   return Unit{};
 }
 
 } // namespace
+
+std::string help_of(const Command& command) {
+  std::string text = fmt::format("{}{}{}\n  {}\n", command.name, command.arguments.empty() ? "" : " ",
+                                 command.arguments, command.summary);
+  if (!command.alias.empty()) text += fmt::format("  short: {}\n", command.alias);
+  if (!command.help.empty()) text += "\n" + std::string(command.help);
+  if (!command.options.empty()) text += "\n" + options_text(Call(command).options());
+  return text + fmt::format("\nExample: {}\n", command.example);
+}
 
 const Command kHelpCommand{.name = "help",
                            .arguments = "[COMMAND]",

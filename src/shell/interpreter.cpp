@@ -63,8 +63,7 @@ Result<LineEnd> run_line(Session& session, std::string_view line, Printer& out) 
   const Result<const Command*> command = find_command(name);
   if (!command) return command.error();
   all.erase(all.begin());
-  Words words(std::move(all));
-  if (const Result<> done = command.value()->run(session, words, out); !done) return done.error();
+  if (const Result<> done = run_command(*command.value(), session, std::move(all), out); !done) return done.error();
   return LineEnd::GoOn;
 }
 

@@ -60,6 +60,18 @@ TEST_F(Shell, EveryCommandHasAHelpAndAnExampleThatBeginsWithItsName) {
   }
 }
 
+TEST_F(Shell, EveryOptionIsInTheHelpOfItsCommandWhichTheOptionHelpPrintsToo) {
+  for (const Command* command : commands()) {
+    const std::string name(command->name), text = run("help " + name);
+    const Call call(*command);
+    for (const Option& option : call.options().options()) {
+      EXPECT_NE(text.find(option.long_name.empty() ? option.short_name : option.long_name), text.npos) << name;
+      EXPECT_FALSE(option.help.empty()) << name;
+    }
+    EXPECT_EQ(run(name + " --help"), text);
+  }
+}
+
 TEST_F(Shell, EmptyLinesAndCommentsDoNothing) {
   EXPECT_EQ(run(""), "");
   EXPECT_EQ(run("   "), "");

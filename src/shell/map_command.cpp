@@ -52,44 +52,33 @@ struct Options {
 };
 
 // Everything but what the words mean on this tape.
-Result<Options> parse(Words& words) {
+Result<Options> parse(Call& call) {
   Options options;
-  options.json = words.flag("--json");
-  options.force = words.flag("--force");
-  struct Text {
-    std::string_view name;
-    std::optional<std::string> Options::*to;
-  };
-  for (const Text& text : {Text{"--png", &Options::png}, Text{"--svg", &Options::svg}, Text{"--at", &Options::at},
-                           Text{"--from", &Options::from}, Text{"--to", &Options::to}}) {
-    Result<std::optional<std::string>> value = words.option(text.name);
-    if (!value) return value.error();
-    options.*text.to = std::move(value).value();
-  }
-  for (const std::string_view name : {"--by", "--color-by"}) {
-    const Result<std::optional<std::string>> value = words.option(name);
-    if (!value) return value.error();
-    if (!value.value()) continue;
-    const Result<MapBy> by = chosen(name, *value.value(), kBys);
+  options.json = call.flag("--json");
+  options.force = call.flag("--force");
+  options.png = call.option("--png");
+  options.svg = call.option("--svg");
+  options.at = call.option("--at");
+  options.from = call.option("--from");
+  options.to = call.option("--to");
+  if (const std::optional<std::string>& word = call.option("--by")) {
+    const Result<MapBy> by = chosen("--by", *word, kBys);
     if (!by) return by.error();
     options.by = by.value();
   }
-  const Result<std::optional<std::string>> zoom = words.option("--zoom"), over = words.option("--over");
-  if (!zoom) return zoom.error();
-  if (!over) return over.error();
-  if (zoom.value()) {
-    const Result<MapZoom> level = chosen("--zoom", *zoom.value(), kZooms);
+  if (const std::optional<std::string>& word = call.option("--zoom")) {
+    const Result<MapZoom> level = chosen("--zoom", *word, kZooms);
     if (!level) return level.error();
     options.zoom = level.value();
   }
-  if (over.value()) {
-    const Result<TimeAxis> axis = chosen("--over", *over.value(), kAxes);
+  if (const std::optional<std::string>& word = call.option("--over")) {
+    const Result<TimeAxis> axis = chosen("--over", *word, kAxes);
     if (!axis) return axis.error();
     options.over = axis.value();
   }
-  options.address = words.next();
+  options.address = call.next();
   if (options.address == "*") options.address.reset();
-  if (const Result<> rest = words.finish(); !rest) return rest.error();
+  if (const Result<> rest = call.finish(); !rest) return rest.error();
   return options;
 }
 
@@ -205,8 +194,8 @@ Result<> draw_moment(Session& session, const Options& options, Printer& out) {
   return deliver(session.view().path(), options, picture.value(), out);
 }
 
-Result<> run(Session& session, Words& words, Printer& out) {
-  const Result<Options> parsed = parse(words);
+Result<> run(Session& session, Call& call, Printer& out) {
+  const Result<Options> parsed = parse(call);
   if (!parsed) return parsed.error();
   const Options& options = parsed.value();
   if (const std::optional<Error> error = refuse(options)) return *error;
@@ -221,6 +210,27 @@ Result<> run(Session& session, Words& words, Printer& out) {
   return drawn;
 }
 
+constexpr CommandOption kOptions[] = {
+    {"--zoom LEVEL",
+     "how near: arena (default with an address), 64k, or page, where every block is listed; all is the whole heap",
+     "all arena 64k page"},
+    {"--by,--color-by WHAT",
+     "what letters or colours tell: density (default), size (largest block in the cell), age (oldest), or stack (who "
+     "holds most of it); also --color-by",
+     "density size age stack"},
+    {"--at POSITION", "the heap at another moment; the cursor stays"},
+    {"--json", "ranges and cells as numbers"},
+    {"--png FILE", "the same as a large picture"},
+    {"--svg FILE", "likewise"},
+    {"--over WHAT",
+     "with --png or --svg: addresses over the time of the run, so that one sees the heap grow and fall apart; 'events' "
+     "counts events instead of time",
+     "time events"},
+    {"--from POSITION", "the stretch of the run for --over (default: all of it)"},
+    {"--to POSITION", "its end"},
+    {"--force", "overwrite FILE"},
+};
+
 } // namespace
 
 const Command kMapCommand{.name = "map",
@@ -228,22 +238,6 @@ const Command kMapCommand{.name = "map",
                           .summary = "the heap as a picture: what is full, free, or never used",
                           .help = R"(Draws the ranges that hold heap, each cut into cells, and says how fragmented
 each is. With an address only the range around it, and the address is marked.
-
-  --zoom LEVEL      how near: arena (default with an address), 64k, or page,
-                    where every block is listed; all is the whole heap
-  --by WHAT         what letters or colours tell: density (default), size
-                    (largest block in the cell), age (oldest), or stack (who
-                    holds most of it); also --color-by
-  --at POSITION     the heap at another moment; the cursor stays
-  --json            ranges and cells as numbers
-  --png FILE        the same as a large picture
-  --svg FILE        likewise
-  --over time       with --png or --svg: addresses over the time of the run, so
-                    that one sees the heap grow and fall apart; --over events
-                    counts events instead
-  --from POSITION   the stretch of the run for --over (default: all of it)
-  --to POSITION
-  --force           overwrite FILE
 
 Free cells are told apart: used before, or never used. On tapes of many
 millions of events only the keyframes are asked about that, and the legend
@@ -253,6 +247,6 @@ says so.
                           .group = CommandGroup::Memory,
                           .takes = Takes::Address,
                           .run = run,
-                          .with_values = "--png --svg --from --to --by --color-by --zoom --over"};
+                          .options = kOptions};
 
 } // namespace heaptape

@@ -37,9 +37,8 @@ protected:
 
   // The answer, or the Error's sentence.
   std::string ask(const std::string& line) {
-    Words words(split_words(line).value());
     StringPrinter out;
-    const Result<> result = kMapCommand.run(*session_, words, out);
+    const Result<> result = run_command(kMapCommand, *session_, split_words(line).value(), out);
     return result ? out.text() : result.error().sentence;
   }
   std::string file(const std::string& name) const { return folder_ + "/" + name; }

@@ -170,10 +170,10 @@ void choose_by_word(View& view, std::string_view word) {
   }
 }
 
-Result<> mappings(Session& session, Words& words, Printer& out) {
-  const bool as_json = words.flag("--json");
-  const std::optional<std::string> word = words.next();
-  if (const Result<> done = words.finish(); !done) return done.error();
+Result<> mappings(Session& session, Call& call, Printer& out) {
+  const bool as_json = call.flag("--json");
+  const std::optional<std::string> word = call.next();
+  if (const Result<> done = call.finish(); !done) return done.error();
   const HeapState& state = session.heap().state();
   View view{.space = session.space(), .live = {}};
   view.live = live_by_range(state, view.space);
@@ -217,12 +217,12 @@ const Command kMappingsCommand{
             "Below a mapping that the program made itself stands the call that made it.\n"
             "With an address, the mapping that holds it, in full. With a word, those of\n"
             "that kind (heap, arena, anonymous, file, module, stack, special) or with the\n"
-            "word in their name.\n"
-            "  --json   the same for programs\n",
+            "word in their name.\n",
     .example = "mappings stack",
     .group = CommandGroup::Memory,
     .takes = Takes::Address,
     .run = mappings,
+    .options = kJsonOption,
 };
 
 } // namespace heaptape

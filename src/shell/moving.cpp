@@ -28,11 +28,10 @@ Result<> say_where(Session& session, Printer& out) {
   return Unit{};
 }
 
-Result<> go_to(Session& session, Words& words, Printer& out) {
+Result<> go_to(Session& session, Call& call, Printer& out) {
   // Marks may have names of several words.
   std::string text;
-  while (const auto word = words.next()) text += (text.empty() ? "" : " ") + *word;
-  if (const Result<> done = words.finish(); !done) return done.error();
+  while (const auto word = call.next()) text += (text.empty() ? "" : " ") + *word;
   if (text.empty()) {
     return Error{ErrorCode::Usage, "goto needs a position: an event's number, 12.5s, ^, $, peak, a mark, +N, -N"};
   }
@@ -42,10 +41,10 @@ Result<> go_to(Session& session, Words& words, Printer& out) {
   return say_where(session, out);
 }
 
-Result<std::uint64_t> count_in(Words& words) {
-  const auto word = words.peek();
+Result<std::uint64_t> count_in(Call& call) {
+  const auto word = call.peek();
   if (!word || word->find_first_not_of("0123456789") != std::string::npos || word->size() > 18) return std::uint64_t{1};
-  words.next();
+  call.next();
   const std::uint64_t count = std::stoull(*word);
   if (count == 0) return Error{ErrorCode::Usage, "0 steps lead nowhere"};
   return count;
@@ -53,10 +52,8 @@ Result<std::uint64_t> count_in(Words& words) {
 
 enum class Way : std::uint8_t { Forward, Back };
 
-Result<Filter> filter_in(const Session& session, Words& words) {
-  const std::string text = words.rest();
-  if (const Result<> done = words.finish(); !done) return done.error();
-  return Filter::parse(text, FilterOf::Events, session.view());
+Result<Filter> filter_in(const Session& session, Call& call) {
+  return Filter::parse(call.rest(), FilterOf::Events, session.view());
 }
 
 // The event `count` matching ones after the cursor.
@@ -97,10 +94,10 @@ Result<> land(Session& session, const std::optional<Event>& found, std::string_v
   return say_where(session, out);
 }
 
-Result<> step(Session& session, Words& words, Printer& out, Way way) {
-  const Result<std::uint64_t> count = count_in(words);
+Result<> step(Session& session, Call& call, Printer& out, Way way) {
+  const Result<std::uint64_t> count = count_in(call);
   if (!count) return count.error();
-  Result<Filter> filter = filter_in(session, words);
+  Result<Filter> filter = filter_in(session, call);
   if (!filter) return filter.error();
   const bool any = filter.value().matches_everything();
   if (any && way == Way::Back && session.event() == count.value()) {
@@ -115,17 +112,17 @@ Result<> step(Session& session, Words& words, Printer& out, Way way) {
               out);
 }
 
-Result<> next(Session& session, Words& words, Printer& out) { return step(session, words, out, Way::Forward); }
-Result<> previous(Session& session, Words& words, Printer& out) { return step(session, words, out, Way::Back); }
+Result<> next(Session& session, Call& call, Printer& out) { return step(session, call, out, Way::Forward); }
+Result<> previous(Session& session, Call& call, Printer& out) { return step(session, call, out, Way::Back); }
 
-Result<> find(Session& session, Words& words, Printer& out) {
-  const bool back = words.flag("--back");
-  const bool first = words.flag("--first");
-  const bool last = words.flag("--last");
+Result<> find(Session& session, Call& call, Printer& out) {
+  const bool back = call.flag("--back");
+  const bool first = call.flag("--first");
+  const bool last = call.flag("--last");
   if (back + first + last > 1) return Error{ErrorCode::Usage, "only one of --back, --first and --last can be done"};
-  if (!words.peek()) return Error{ErrorCode::Usage, "find needs a filter, such as: find size>1M and fn~\"parse\""};
-  if (!first && !last) return step(session, words, out, back ? Way::Back : Way::Forward);
-  Result<Filter> filter = filter_in(session, words);
+  if (!call.peek()) return Error{ErrorCode::Usage, "find needs a filter, such as: find size>1M and fn~\"parse\""};
+  if (!first && !last) return step(session, call, out, back ? Way::Back : Way::Forward);
+  Result<Filter> filter = filter_in(session, call);
   if (!filter) return filter.error();
   const EventSearch search{.accept = [&](const Event& event) { return filter.value().matches(event); },
                            .last = session.last_event(),
@@ -158,10 +155,10 @@ Result<const Mark*> mark_named(const Session& session, const std::string& word) 
   return found;
 }
 
-Result<> marks(Session& session, Words& words, Printer& out) {
-  const bool json = words.flag("--json");
-  const auto word = words.next();
-  if (const Result<> done = words.finish(); !done) return done.error();
+Result<> marks(Session& session, Call& call, Printer& out) {
+  const bool json = call.flag("--json");
+  const auto word = call.next();
+  if (const Result<> done = call.finish(); !done) return done.error();
   if (word) {
     const Result<const Mark*> mark = mark_named(session, *word);
     if (!mark) return mark.error();
@@ -191,14 +188,20 @@ Result<> marks(Session& session, Words& words, Printer& out) {
   return Unit{};
 }
 
-Result<> peak(Session& session, Words& words, Printer& out) {
-  if (const Result<> done = words.finish(); !done) return done.error();
+Result<> peak(Session& session, Call& call, Printer& out) {
+  if (const Result<> done = call.finish(); !done) return done.error();
   const Result<Moment> moment = session.position("peak");
   if (!moment) return moment.error();
   session.move_to(moment.value());
   out.print(fmt::format("{} live at the peak\n", exact_bytes_text(session.heap().totals().live_bytes)));
   return say_where(session, out);
 }
+
+constexpr CommandOption kFindOptions[] = {
+    {"--back", "search towards the start"},
+    {"--first", "find the first event of the whole tape that matches"},
+    {"--last", "find the last one"},
+};
 
 } // namespace
 
@@ -234,23 +237,23 @@ const Command kPrevCommand{.name = "prev",
 const Command kFindCommand{.name = "find",
                            .arguments = "[--back] FILTER",
                            .summary = "go to the next event that matches",
-                           .help = "--back searches towards the start, --first finds the first of the whole tape,\n"
-                                   "--last the last. The cursor stays where it was when nothing matches.\n",
+                           .help = "The cursor stays where it was when nothing matches.\n",
                            .example = "find --last address=0x55d0c4a2e2a0",
                            .group = CommandGroup::Moving,
                            .takes = Takes::Filter,
                            .run = find,
-                           .alias = "/"};
+                           .alias = "/",
+                           .options = kFindOptions};
 const Command kMarksCommand{.name = "marks",
                             .arguments = "[next|prev|first|last]",
                             .summary = "the moments that the program named itself",
                             .help = "Each with its event, time and thread; '>' is the one at the cursor. Texts and\n"
                                     "numbers are listed too; 'text' searches them. With a word the cursor goes to the\n"
-                                    "next mark, the one before, the first or the last.\n"
-                                    "--json   as JSON\n",
+                                    "next mark, the one before, the first or the last.\n",
                             .example = "marks next",
                             .group = CommandGroup::Moving,
-                            .run = marks};
+                            .run = marks,
+                            .options = kJsonOption};
 const Command kPeakCommand{.name = "peak",
                            .arguments = "",
                            .summary = "go to the moment when most was live",

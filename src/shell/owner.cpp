@@ -11,8 +11,8 @@
 namespace heaptape {
 namespace {
 
-Result<std::uint64_t> address_in(Session& session, Words& words, const Command& command) {
-  const auto word = words.next();
+Result<std::uint64_t> address_in(Session& session, Call& call, const Command& command) {
+  const auto word = call.next();
   if (!word)
     return Error{ErrorCode::Usage,
                  std::string(command.name) + " needs an address or a symbol: " + std::string(command.example)};
@@ -42,11 +42,11 @@ std::string neighbour_line(Session& session, const char* side, const Block* bloc
                      bytes_text(gap), session.stacks().site(session.heap().owner_of(*block).stack));
 }
 
-Result<> owner(Session& session, Words& words, Printer& out) {
-  const bool json = words.flag("--json");
-  const Result<std::uint64_t> address = address_in(session, words, kOwnerCommand);
+Result<> owner(Session& session, Call& call, Printer& out) {
+  const bool json = call.flag("--json");
+  const Result<std::uint64_t> address = address_in(session, call, kOwnerCommand);
   if (!address) return address.error();
-  if (const Result<> done = words.finish(); !done) return done.error();
+  if (const Result<> done = call.finish(); !done) return done.error();
   HeapCursor& heap = session.heap();
   const std::optional<Block> holder = heap.find_around(address.value());
   const Neighbours near = neighbours_of(heap, address.value(), holder);
@@ -106,21 +106,21 @@ std::string mapping_line(Session& session, const MappingLife& life) {
   return text;
 }
 
-Result<> history(Session& session, Words& words, Printer& out) {
-  const bool json = words.flag("--json");
-  const bool all = words.flag("--all");
-  const Result<std::uint64_t> rows = words.count("--last", 20);
+Result<> history(Session& session, Call& call, Printer& out) {
+  const bool json = call.flag("--json");
+  const bool all = call.flag("--all");
+  const Result<std::uint64_t> rows = call.count("--last", 20);
   if (!rows) return rows.error();
-  const Result<std::uint64_t> begin = address_in(session, words, kHistoryCommand);
+  const Result<std::uint64_t> begin = address_in(session, call, kHistoryCommand);
   if (!begin) return begin.error();
   std::uint64_t end = begin.value() + 1;
-  if (const auto word = words.next()) {
+  if (const auto word = call.next()) {
     const Result<std::uint64_t> last = session.address(*word);
     if (!last) return last.error();
     if (last.value() < begin.value()) return Error{ErrorCode::Usage, "the second address is below the first"};
     end = last.value() + 1;
   }
-  if (const Result<> done = words.finish(); !done) return done.error();
+  if (const Result<> done = call.finish(); !done) return done.error();
   if (end == 0) end = ~std::uint64_t{0};
   const History found =
       history_of(session.tape(), {.range = {begin.value(), end},
@@ -174,33 +174,36 @@ Result<> history(Session& session, Words& words, Printer& out) {
   return Unit{};
 }
 
+constexpr CommandOption kHistoryOptions[] = {
+    {"--last N", "the latest N (default: 20)"},
+    {"--all", "all of them"},
+    {"--json", "as JSON"},
+};
+
 } // namespace
 
 const Command kOwnerCommand{.name = "owner",
                             .arguments = "ADDR",
                             .summary = "the live block that holds an address, and its neighbours",
                             .help = "ADDR may point anywhere into a block. An address is hexadecimal, a symbol, or\n"
-                                    "symbol+offset.\n"
-                                    "--json   as JSON\n",
+                                    "symbol+offset.\n",
                             .example = "owner 0x55d0c4a2e2a0",
                             .group = CommandGroup::Memory,
                             .takes = Takes::Address,
                             .run = owner,
-                            .alias = "o"};
+                            .alias = "o",
+                            .options = kJsonOption};
 const Command kHistoryCommand{.name = "history",
                               .arguments = "ADDR [ADDR2]",
                               .summary = "every block that ever covered an address",
                               .help = "Oldest first: who made it, who ended it, how long it lived; both sides of a\n"
                                       "realloc; mappings of the program's own. With ADDR2 every block that shares a\n"
-                                      "byte with ADDR..ADDR2. A line shows where the cursor stands among them.\n"
-                                      "--last N   the latest N (default: 20)\n"
-                                      "--all      all of them\n"
-                                      "--json     as JSON\n",
+                                      "byte with ADDR..ADDR2. A line shows where the cursor stands among them.\n",
                               .example = "history 0x55d0c4a2e2a0",
                               .group = CommandGroup::Memory,
                               .takes = Takes::Address,
                               .run = history,
                               .alias = "h",
-                              .with_values = "--last"};
+                              .options = kHistoryOptions};
 
 } // namespace heaptape

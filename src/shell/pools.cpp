@@ -49,10 +49,10 @@ Result<> print_tree(Session& session, Printer& out, const PoolState& state, cons
   return Unit{};
 }
 
-Result<> pools(Session& session, Words& words, Printer& out) {
-  const bool json = words.flag("--json"), allocated = words.flag("--allocated");
-  const auto wanted = words.next();
-  if (const Result<> done = words.finish(); !done) return done.error();
+Result<> pools(Session& session, Call& call, Printer& out) {
+  const bool json = call.flag("--json"), allocated = call.flag("--allocated");
+  const auto wanted = call.next();
+  if (const Result<> done = call.finish(); !done) return done.error();
   if (allocated && !wanted) return Error{ErrorCode::Usage, "--allocated needs the name of a pool"};
   const PoolState state = pools_here(session);
   if (!wanted) return print_table(session, out, state, json);
@@ -66,6 +66,11 @@ Result<> pools(Session& session, Words& words, Printer& out) {
                                         (names.empty() ? "" : "; there are " + names)};
 }
 
+constexpr CommandOption kOptions[] = {
+    {"--allocated", "everything ever allocated in the pool instead"},
+    {"--json", "as JSON"},
+};
+
 } // namespace
 
 const Command kPoolsCommand{.name = "pools",
@@ -74,11 +79,10 @@ const Command kPoolsCommand{.name = "pools",
                             .help = "Pools are what the program told with heaptape_alloc(), and what functions\n"
                                     "named by 'record --alloc-fn' returned. Their blocks are no part of the heap.\n"
                                     "Without NAME a table of all pools; with NAME the call stacks behind what is\n"
-                                    "live in that pool.\n"
-                                    "--allocated   everything ever allocated in it instead\n"
-                                    "--json        as JSON\n",
+                                    "live in that pool.\n",
                             .example = "pools",
                             .group = CommandGroup::Memory,
-                            .run = pools};
+                            .run = pools,
+                            .options = kOptions};
 
 } // namespace heaptape

@@ -50,9 +50,8 @@ protected:
   ~SpaceCommands() override { ::unlink(path_.c_str()); }
 
   std::string run(const Command& command, const std::vector<std::string>& arguments) {
-    Words words(arguments);
     StringPrinter out;
-    const Result<> done = command.run(*session_, words, out);
+    const Result<> done = run_command(command, *session_, as_words(arguments), out);
     return done ? out.text() : "error: " + done.error().sentence;
   }
 

@@ -5,14 +5,11 @@
 namespace heaptape {
 namespace {
 
-Result<> run(Session& session, Words& words, Printer& out) {
-  const Result<std::optional<std::string>> format_name = words.option("--format");
-  if (!format_name) return format_name.error();
-  const bool as_json = words.flag("--json");
-  const Result<SqlFormat> format = as_json ? SqlFormat::Json : parse_sql_format(format_name.value().value_or("table"));
+Result<> run(Session& session, Call& call, Printer& out) {
+  const Result<SqlFormat> format =
+      call.flag("--json") ? SqlFormat::Json : parse_sql_format(call.option("--format").value_or("table"));
   if (!format) return format.error();
-  const std::string text = words.rest();
-  if (const Result<> finished = words.finish(); !finished) return finished;
+  const std::string text = call.rest();
   if (text.empty()) return Error{ErrorCode::Usage, "SQL is missing: sql SELECT ..., or sql .tables"};
   Result<Database> database = Database::open(session.view(), session.stopper());
   if (!database) return database.error();
@@ -21,11 +18,16 @@ Result<> run(Session& session, Words& words, Printer& out) {
   return run_sql(database.value(), text, *rows, sink);
 }
 
+constexpr CommandOption kOptions[] = {
+    {"--format FORMAT", "table (default), csv or json", "table csv json"},
+    {"--json", "the same as --format json"},
+};
+
 } // namespace
 
 const Command kSqlCommand{
     .name = "sql",
-    .arguments = "[--format table|csv|json] SQL",
+    .arguments = "SQL",
     .summary = "ask the whole tape in SQL",
     .help = "Runs statements of SQLite over the tables events, blocks, live, stacks, frames,\n"
             "threads, modules, marks and samples, wherever the cursor stands.\n"
@@ -36,6 +38,7 @@ const Command kSqlCommand{
     .group = CommandGroup::Whole,
     .takes = Takes::Nothing,
     .run = run,
+    .options = kOptions,
 };
 
 } // namespace heaptape

@@ -23,9 +23,8 @@ protected:
   ~SqlCommand() override { ::unlink(path.c_str()); }
 
   std::string run(std::string_view line) {
-    Words words(split_words(line).value());
     StringPrinter out;
-    const Result<> ran = kSqlCommand.run(*session, words, out);
+    const Result<> ran = run_command(kSqlCommand, *session, split_words(line).value(), out);
     return ran ? out.text() : "error: " + ran.error().sentence;
   }
 

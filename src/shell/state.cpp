@@ -51,13 +51,13 @@ Result<> where_from(Session& session, const std::string& word, bool json, Printe
   return Unit{};
 }
 
-Result<> where(Session& session, Words& words, Printer& out) {
-  const bool json = words.flag("--json");
-  if (const auto word = words.next()) {
-    if (const Result<> done = words.finish(); !done) return done.error();
+Result<> where(Session& session, Call& call, Printer& out) {
+  const bool json = call.flag("--json");
+  if (const auto word = call.next()) {
+    if (const Result<> done = call.finish(); !done) return done.error();
     return where_from(session, *word, json, out);
   }
-  if (const Result<> done = words.finish(); !done) return done.error();
+  if (const Result<> done = call.finish(); !done) return done.error();
   const HeapTotals& now = session.heap().totals();
   const Moment& peak_at = session.peak();
   const Sample* sample = sample_at(session.tape(), session.time_us());
@@ -124,9 +124,9 @@ std::string size_label(unsigned bucket) {
   return low == high ? count_of(low, "byte") : bytes_text(low) + " ..";
 }
 
-Result<> stats(Session& session, Words& words, Printer& out) {
-  const bool json = words.flag("--json");
-  if (const Result<> done = words.finish(); !done) return done.error();
+Result<> stats(Session& session, Call& call, Printer& out) {
+  const bool json = call.flag("--json");
+  if (const Result<> done = call.finish(); !done) return done.error();
   HeapCursor& heap = session.heap();
   std::array<Cost, kLogBuckets> sizes{}, ages{};
   heap.state().blocks().for_each([&](const Block& block) {
@@ -175,9 +175,9 @@ Result<> stats(Session& session, Words& words, Printer& out) {
   return Unit{};
 }
 
-Result<> threads(Session& session, Words& words, Printer& out) {
-  const bool json = words.flag("--json");
-  if (const Result<> done = words.finish(); !done) return done.error();
+Result<> threads(Session& session, Call& call, Printer& out) {
+  const bool json = call.flag("--json");
+  if (const Result<> done = call.finish(); !done) return done.error();
   std::map<ThreadId, Cost> live;
   for (const OwnerCost& row : live_by_owner(session.heap().state())) live[row.owner.thread] += row.cost;
   if (json) {
@@ -220,28 +220,29 @@ const Command kWhereCommand{.name = "where",
                             .summary = "the state at the cursor; or where the block at an address comes from",
                             .help = "Without ADDR: what is live, the peak, RSS, threads. With ADDR, which may point\n"
                                     "anywhere into a block, live or freed: its size, age and thread, and the call\n"
-                                    "stacks that allocated and freed it, with file, line and column.\n"
-                                    "--json   as JSON\n",
+                                    "stacks that allocated and freed it, with file, line and column.\n",
                             .example = "where 0x55d0c4a2e2b0",
                             .group = CommandGroup::Asking,
                             .takes = Takes::Address,
                             .run = where,
-                            .alias = "w"};
+                            .alias = "w",
+                            .options = kJsonOption};
 const Command kStatsCommand{.name = "stats",
                             .arguments = "",
                             .summary = "events so far by kind; live blocks by size and by age",
-                            .help = "--json   as JSON\n",
+                            .help = "",
                             .example = "stats",
                             .group = CommandGroup::Asking,
-                            .run = stats};
+                            .run = stats,
+                            .options = kJsonOption};
 const Command kThreadsCommand{.name = "threads",
                               .arguments = "",
                               .summary = "the threads and what is live of each",
                               .help = "A block belongs to the thread that made it. 'seen' is the time from its first\n"
-                                      "event to its end; 'later' and 'ended' are as of the cursor.\n"
-                                      "--json   as JSON\n",
+                                      "event to its end; 'later' and 'ended' are as of the cursor.\n",
                               .example = "threads",
                               .group = CommandGroup::Asking,
-                              .run = threads};
+                              .run = threads,
+                              .options = kJsonOption};
 
 } // namespace heaptape

@@ -24,11 +24,11 @@ void say_problems(Session& session, Printer& out) {
   for (const std::string& problem : session.symbols().problems()) out.print("note: " + problem + "\n");
 }
 
-Result<> symbol(Session& session, Words& words, Printer& out) {
-  const auto all = words.flag("--all");
-  const auto word = words.next();
+Result<> symbol(Session& session, Call& call, Printer& out) {
+  const auto all = call.flag("--all");
+  const auto word = call.next();
   if (!word) return Error{ErrorCode::Usage, "symbol needs a name or a regular expression"};
-  if (const Result<> done = words.finish(); !done) return done.error();
+  if (const Result<> done = call.finish(); !done) return done.error();
   const Result<Pattern> pattern = Pattern::compile(*word);
   if (!pattern) return pattern.error();
   constexpr std::size_t kMost = 50;
@@ -49,10 +49,10 @@ Result<> symbol(Session& session, Words& words, Printer& out) {
   return Unit{};
 }
 
-Result<> symbol_at(Session& session, Words& words, Printer& out) {
-  const auto word = words.next();
+Result<> symbol_at(Session& session, Call& call, Printer& out) {
+  const auto word = call.next();
   if (!word) return Error{ErrorCode::Usage, "symbolat needs an address"};
-  if (const Result<> done = words.finish(); !done) return done.error();
+  if (const Result<> done = call.finish(); !done) return done.error();
   const Result<std::uint64_t> address = session.address(*word);
   if (!address) return address.error();
   const auto found = session.symbols().at(address.value(), session.time_us());
@@ -80,18 +80,22 @@ Result<> symbol_at(Session& session, Words& words, Printer& out) {
   return Unit{};
 }
 
+constexpr CommandOption kSymbolOptions[] = {
+    {"--all", "more than 50"},
+};
+
 } // namespace
 
 const Command kSymbolCommand{.name = "symbol",
                              .arguments = "PATTERN",
                              .summary = "functions and variables whose name matches, with their addresses",
                              .help = "PATTERN is a regular expression. Names come from the program's files, if\n"
-                                     "these are still what they were.\n"
-                                     "--all   more than 50\n",
+                                     "these are still what they were.\n",
                              .example = "symbol ^main$",
                              .group = CommandGroup::Asking,
                              .takes = Takes::Function,
-                             .run = symbol};
+                             .run = symbol,
+                             .options = kSymbolOptions};
 const Command kSymbolAtCommand{.name = "symbolat",
                                .arguments = "ADDR",
                                .summary = "the function or variable at an address",

@@ -173,7 +173,7 @@ def a_process_that_is_not_recorded_or_not_there_is_told_in_a_sentence(test):
     os.environ["HEAPTAPE_RUNTIME_DIR"] = str(test.dir)
     for words, expected in ((["leaks", "-p", os.getpid()], "is not being recorded"), (["leaks", "-p", 2**22], "there is no process"),
                             (["explain", "-p", "x", "0x1"], "is no process id"), (["mark", "-p", os.getpid(), "m"], "is not being recorded"),
-                            (["stop", "-p", "0"], "is no process id"), (["leaks", "-p"], "-p needs")):
+                            (["stop", "-p", "0"], "is no process id"), (["leaks", "-p"], "--pid needs a value")):
         result = ask(*words)
         equal(result.returncode, 2, words)
         check(expected in result.stderr and result.stderr.count("\n") == 1, f"{words}: {result.stderr}")

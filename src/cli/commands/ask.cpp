@@ -1,9 +1,12 @@
 // heaptape explain, history, owner, events, ...: one command of the shell, without a shell.
-#include "cli/commands/commands.h"
+#include <cctype>
+
 #include "cli/options/choose_tape.h"
-#include "cli/options/tape_session.h"
+#include "cli/options/command_line.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
+#include "cli/options/tape_session.h"
 #include "report/text/damage_text.h"
 #include "shell/command.h"
 
@@ -23,43 +26,38 @@ private:
   Output output_;
 };
 
-std::string help_of(const Command& command) {
-  std::string text = "usage: heaptape " + std::string(command.name) + " [options] [TAPE | -p PID]" +
-                     (command.arguments.empty() ? "" : " ") + std::string(command.arguments) + "\n\n";
-  text += std::string(1, static_cast<char>(std::toupper(command.summary[0]))) + std::string(command.summary.substr(1)) +
-          ".\n\n";
-  text += std::string(command.help);
-  text += "\n-p PID          asks a program that is being recorded ('heaptape ps'), up to now\n"
-          "--at POSITION   the moment that is asked about (default: end): a time such as\n"
-          "                12.5s, an event's number, peak, start, end, a mark, peak-1\n"
-          "--limit N       the tape seems to end with event N\n"
-          "--names FORM    short (default), full or mangled\n"
-          "--color WHEN    auto (default), always or never\n"
-          "\nIn 'heaptape shell': " +
-          std::string(command.example) + "\n";
-  return text;
-}
+// The parts of what --help prints; they refer to each other.
+struct AskHelp {
+  explicit AskHelp(const Command& command)
+      : usage(fmt::format("heaptape {} [options] [TAPE | -p PID]{}{}", command.name,
+                          command.arguments.empty() ? "" : " ", command.arguments)),
+        purpose(std::string(command.summary) + "."), more(command.help) {
+    purpose[0] = static_cast<char>(std::toupper(purpose[0]));
+    more += fmt::format("{}In 'heaptape shell': {}\n", more.empty() ? "" : "\n", command.example);
+  }
+  CommandHelp text() const { return {usage, purpose, more}; }
+
+  std::string usage, purpose, more;
+};
 
 } // namespace
 
 int ask(std::string_view name, Arguments arguments) {
   const Result<const Command*> command = find_command(name);
   if (!command) return fail(command.error());
-  Words words(std::vector<std::string>(arguments.begin(), arguments.end()));
-  OutputPrinter out;
-  if (words.flag("--help") || words.flag("-h")) {
-    out.print(help_of(*command.value()));
-    return out.finish() ? kOk : kTrouble;
-  }
-  Result<SessionWishes> wishes = take_session_options(words);
-  if (!wishes) return fail(wishes.error());
-  wishes.value().tape = words.take_first(command.value()->with_values, may_be_tape).value_or("");
-  Result<Session> session = open_session(wishes.value());
+  Call call(*command.value());
+  SessionWishes wishes;
+  add_session_options(call.options(), wishes);
+  const Result<OptionList::Outcome> parsed = call.parse(as_words({arguments.begin(), arguments.end()}));
+  if (const auto status = ended_by(parsed, call.options(), AskHelp(*command.value()).text())) return *status;
+  if (!wishes.tape.is_named()) wishes.tape.path = call.next_if(may_be_tape).value_or("");
+  Result<Session> session = open_session(wishes);
   if (!session) return fail(session.error());
-  const Result<> done = command.value()->run(session.value(), words, out);
+  OutputPrinter out;
+  const Result<> done = command.value()->run(session.value(), call, out);
   const bool written = out.finish();
   for (const std::string& sentence : damage_sentences(session.value().take_damage()))
-    say(wishes.value().tape + " is damaged: " + sentence);
+    say(wishes.tape.path + " is damaged: " + sentence);
   if (!done) return fail(done.error());
   return written ? kOk : kTrouble;
 }

@@ -29,7 +29,8 @@ Examples:
 
 // The command line; sizes are not yet read.
 struct Wishes {
-  std::string tape, max_peak, max_leaked, max_allocated;
+  TapeChoice tape;
+  std::string max_peak, max_leaked, max_allocated;
   BudgetLimits limits;
   bool json = false;
 
@@ -71,10 +72,10 @@ int budget(Arguments arguments) {
   common.add_filters(list);
   common.add_suppressions(list);
   common.add_names_and_color(list);
-  list.word("TAPE", wishes.tape);
+  wishes.tape.add(list);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
 
-  if (wishes.tape.empty()) wishes.tape = take_tape_at_end(limits.no_growth);
+  if (!wishes.tape.is_named()) wishes.tape.path = take_tape_at_end(limits.no_growth);
   if (limits.no_growth.size() == 1) return fail({ErrorCode::Usage, "--no-growth compares at least two moments"});
   if (wishes.empty()) return fail({ErrorCode::Usage, "which limit? 'heaptape budget --help' lists them"});
   const Result<TextStyle> style = common.style();

@@ -39,7 +39,8 @@ Examples:
 constexpr std::array<std::string_view, 3> kPictures{"svg", "pdf", "dot"};
 
 struct Wishes {
-  std::string tape, from, to, thread, by = "function";
+  TapeChoice tape;
+  std::string from, to, thread, by = "function";
   std::uint32_t segment = 0;
   double threshold = 1.0;
   unsigned depth = 0;
@@ -147,8 +148,8 @@ void take_picture(std::span<const std::optional<std::string>> files, Wishes& wis
   for (std::size_t i = 0; i < kPictures.size(); ++i) {
     if (!files[i]) continue;
     wishes.format = kPictures[i];
-    if (files[i]->ends_with(".tape") && wishes.tape.empty())
-      wishes.tape = *files[i];
+    if (files[i]->ends_with(".tape") && !wishes.tape.is_named())
+      wishes.tape.path = *files[i];
     else
       wishes.file = *files[i];
   }
@@ -184,7 +185,7 @@ int cpu(Arguments arguments) {
   list.flag("--json", wishes.json, "one JSON object with everything");
   common.add_filters(list);
   common.add_names_and_color(list);
-  list.word("TAPE", wishes.tape);
+  wishes.tape.add(list);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
   take_picture(files, wishes);
 

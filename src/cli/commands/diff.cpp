@@ -1,5 +1,6 @@
 // heaptape diff: what changed between two tapes, or between two moments of one.
 #include "cli/commands/commands.h"
+#include "cli/options/choose_tape.h"
 #include "cli/options/command_line.h"
 #include "cli/options/report_options.h"
 #include "cli/terminal/console.h"
@@ -26,7 +27,8 @@ Examples:
 )"};
 
 struct Wishes {
-  std::string before, after, from, to;
+  TapeChoice before, after;
+  std::string from, to;
   bool leaks = false, peak = false, allocations = false, temporary = false, json = false;
   std::size_t rows = 20;
 };
@@ -58,16 +60,15 @@ int diff(Arguments arguments) {
   list.flag("--json", wishes.json, "one JSON object with all changes");
   common.add_filters(list);
   common.add_names_and_color(list);
-  list.word("BEFORE", wishes.before);
-  list.word("AFTER", wishes.after);
+  add_two(list, wishes.before, wishes.after);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
 
   const bool moments = !wishes.from.empty() || !wishes.to.empty();
   const Result<CostKind> kind = kind_of(wishes);
   if (!kind) return fail(kind.error());
-  if (moments && !wishes.after.empty())
+  if (moments && wishes.after.is_named())
     return fail({ErrorCode::Usage, "--from and --to compare moments of one tape, not of two"});
-  if (!moments && wishes.after.empty())
+  if (!moments && !wishes.after.is_named())
     return fail({ErrorCode::Usage, "diff needs two tapes, or one with --from and --to"});
   const Result<TextStyle> style = common.style();
   if (!style) return fail(style.error());

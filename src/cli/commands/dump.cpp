@@ -35,7 +35,8 @@ Examples:
 )"};
 
 struct DumpOptions {
-  std::string tape, from, to, thread, kinds, where;
+  TapeChoice tape;
+  std::string from, to, thread, kinds, where;
   bool json = false;
   bool no_stacks = false;
   bool cpu = false;
@@ -94,7 +95,7 @@ int print_events(const TapeReader& tape, const DumpOptions& options, DumpRequest
   EventDump dump(tape, std::move(request));
   const bool written = print_all(dump);
   const auto say_all = [&](const std::vector<Damage>& list) {
-    for (const std::string& sentence : damage_sentences(list)) say(options.tape + ": " + sentence);
+    for (const std::string& sentence : damage_sentences(list)) say(options.tape.path + ": " + sentence);
   };
   if (damage == TapeDamage::NotSaid) say_all(tape.damage());
   say_all(dump.damage());
@@ -129,7 +130,7 @@ int dump(Arguments arguments) {
   list.flag("--no-stacks", options.no_stacks, "leave out the call stacks: one line per event");
   list.flag("--cpu", options.cpu, "the samples of the CPU profile instead of the events");
   list.flag("--json", options.json, "one JSON object per line");
-  list.word("TAPE", options.tape);
+  options.tape.add(list);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
 
   if (options.cpu && (!options.where.empty() || !options.kinds.empty())) {

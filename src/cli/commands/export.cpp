@@ -53,7 +53,8 @@ Examples:
 )"};
 
 struct ExportOptions {
-  std::string tape, format, output, value = "peak", label;
+  TapeChoice tape;
+  std::string format, output, value = "peak", label;
   bool force = false, blocks = false, events = false, cpu = false;
   std::uint32_t segment = 0;
   double threshold = 1.0;
@@ -245,7 +246,7 @@ int export_tape(Arguments arguments) {
   list.number("--threshold PERCENT", options.threshold, "massif: join places below this share (default 1)");
   list.flag("--cpu", options.cpu, "pprof, folded, callgrind, speedscope: CPU time, not the heap");
   list.number("--segment N", options.segment, "of CPU time: one segment only");
-  list.word("TAPE", options.tape);
+  options.tape.add(list);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
 
   const auto one_of = [](const std::string& text, std::initializer_list<std::string_view> allowed) {

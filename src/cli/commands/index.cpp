@@ -24,24 +24,24 @@ constexpr CommandHelp kHelp{.usage = "heaptape index [--force] [TAPE]",
 } // namespace
 
 int index(Arguments arguments) {
-  std::string name;
+  TapeChoice choice;
   bool force = false;
   OptionList list("index");
-  list.word("TAPE", name);
+  list.word("TAPE", choice.path);
   list.flag("--force", force, "make a new one even if the tape has a good one");
   if (const auto status = parse(list, kHelp, arguments)) return *status;
   {
-    const Result<TapeReader> tape = open_chosen_tape(name);
+    const Result<TapeReader> tape = open_chosen_tape(choice);
     if (!tape) return fail(tape.error());
     if (!force && load_index(tape.value()).state == IndexState::Good) {
-      say(name + " has an index already; --force makes a new one");
+      say(choice.path + " has an index already; --force makes a new one");
       return kOk;
     }
   }
   ProgressLine progress("indexing");
   MakeIndex how;
   how.progress = [&](std::uint64_t done, std::uint64_t all) { progress.show(done, all); };
-  const Result<> made = append_index(name, how);
+  const Result<> made = append_index(choice.path, how);
   return made ? kOk : fail(made.error());
 }
 

@@ -24,20 +24,20 @@ constexpr CommandHelp kHelp{
 } // namespace
 
 int info(Arguments arguments) {
-  std::string name;
+  TapeChoice choice;
   bool json = false;
   bool all = false;
   OptionList list("info");
   list.flag("--all", all, "list all threads and modules, however many");
   list.flag("--json", json, "one JSON object with everything");
-  list.word("TAPE", name);
+  choice.add(list);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
 
-  const Result<TapeReader> tape = open_chosen_tape(name);
+  const Result<TapeReader> tape = open_chosen_tape(choice);
   if (!tape) return fail(tape.error());
   const TapeFacts facts = gather_facts(tape.value());
   Output output;
-  output.print("{}", json ? info_json(name, tape.value(), facts) : info_text(name, tape.value(), facts, {all}));
+  output.print("{}", json ? info_json(choice.path, tape.value(), facts) : info_text(choice.path, tape.value(), facts, {all}));
   return output.finish() ? kOk : kTrouble;
 }
 

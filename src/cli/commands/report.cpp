@@ -3,7 +3,7 @@
 #include <map>
 
 #include "cli/commands/commands.h"
-#include "cli/options/by_pid.h"
+#include "cli/options/choose_tape.h"
 #include "cli/options/command_line.h"
 #include "cli/options/report_options.h"
 #include "cli/terminal/console.h"
@@ -43,7 +43,7 @@ constexpr CommandHelp kPeakHelp{.usage = "heaptape peak [options] [TAPE]",
 
 // The command line, before it is a request.
 struct Wishes {
-  std::string tape;
+  TapeChoice tape;
   ReportRequest request;
   std::map<Section, bool> sections; // asked for by an option
   std::string by = "function";
@@ -113,7 +113,7 @@ int run(const char* command, const CommandHelp& help, Wishes wishes, Arguments a
   options.add_filters(list);
   options.add_suppressions(list);
   options.add_names_and_color(list);
-  list.word("TAPE", wishes.tape);
+  wishes.tape.add(list);
   if (const auto status = parse(list, help, arguments)) return *status;
 
   if (const Result<> finished = finish_request(wishes); !finished) return fail(finished.error());
@@ -131,7 +131,7 @@ int run(const char* command, const CommandHelp& help, Wishes wishes, Arguments a
   request.filter = std::move(filter).value();
   request.suppressions = std::move(suppressions).value();
   request.where = std::move(where).value();
-  request.is_running = is_up_to_date(view.value().path());
+  request.is_running = wishes.tape.is_live;
   const Result<ReportPage> page = make_report(view.value(), std::move(request));
   if (!page) return fail(page.error());
   Output output;

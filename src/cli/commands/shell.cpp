@@ -138,7 +138,7 @@ int shell(Arguments arguments) {
       .one_of({"short", "full", "mangled"});
   list.text("--color WHEN", wishes.color, "auto (default: on a terminal, unless NO_COLOR is set), always or never")
       .one_of({"auto", "always", "never"});
-  list.word("TAPE", wishes.tape);
+  wishes.tape.add(list);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
 
   Result<Session> session = open_session(wishes);

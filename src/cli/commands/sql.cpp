@@ -52,11 +52,13 @@ bool is_tape(const std::string& word) {
 
 int sql(Arguments arguments) {
   std::vector<std::string> words;
+  TapeChoice tape;
   std::string format_name = "table";
   ReportOptions common;
   OptionList list("sql");
   list.text("--format FORMAT", format_name, "table (default), csv or json").one_of({"table", "csv", "json"});
   common.add_names_and_color(list);
+  tape.add_pid(list);
   list.words("TAPE", words);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
   // ".schema blocks" may be two words.
@@ -65,15 +67,16 @@ int sql(Arguments arguments) {
     words[words.size() - 2] += " " + words.back();
     words.pop_back();
   }
-  if (words.size() > 2) return fail({ErrorCode::Usage, "SQL is one argument: put it in quotes"});
+  const std::size_t tapes = tape.is_named() ? 0 : 1; // among the words, at most
+  if (words.size() > tapes + 1) return fail({ErrorCode::Usage, "SQL is one argument: put it in quotes"});
 
   const Result<SqlFormat> format = parse_sql_format(format_name);
   if (!format) return fail(format.error());
   const Result<TextStyle> style = common.style();
   if (!style) return fail(style.error());
-  std::string tape, text;
-  if (words.size() == 2 || (words.size() == 1 && is_tape(words[0]))) tape = words[0];
-  if (words.size() == 2 || (words.size() == 1 && tape.empty())) text = words.back();
+  std::string text;
+  if (words.size() == 2 || (words.size() == 1 && tapes == 1 && is_tape(words[0]))) tape.path = words[0];
+  if (words.size() == 2 || (words.size() == 1 && tape.path.empty())) text = words.back();
   if (text.empty() || text == "-") {
     Result<std::string> input = read_standard_input();
     if (!input) return fail(input.error());

@@ -47,12 +47,12 @@ void print_module(Output& output, const ModuleSymbolsFound& module) {
 } // namespace
 
 int symbolize(Arguments arguments) {
-  std::string name;
+  TapeChoice choice;
   std::vector<std::string> debug_dirs;
   AddSymbols how;
   bool no_debuginfod = false, quiet = false;
   OptionList list("symbolize");
-  list.word("TAPE", name);
+  list.word("TAPE", choice.path);
   list.repeated("--debug-dir DIR", debug_dirs, "folder with separate debug files, beside /usr/lib/debug (repeatable)");
   list.text("--sysroot DIR", how.options.sysroot, "folder that holds the files of the machine where the program ran");
   list.flag("--no-debuginfod", no_debuginfod, "do not ask the servers in $DEBUGINFOD_URLS");
@@ -60,12 +60,12 @@ int symbolize(Arguments arguments) {
   if (const auto status = parse(list, kHelp, arguments)) return *status;
   how.options.debug_dirs.insert(how.options.debug_dirs.begin(), debug_dirs.begin(), debug_dirs.end());
   how.options.debuginfod = !no_debuginfod;
-  if (const Result<TapeReader> tape = open_chosen_tape(name); !tape) return fail(tape.error());
+  if (const Result<TapeReader> tape = open_chosen_tape(choice); !tape) return fail(tape.error());
 
   const Result<TapeSymbols> found = [&] {
     ProgressLine progress("looking up names");
     how.progress = [&](std::string_view path, std::size_t done, std::size_t all) { progress.show(done, all, path); };
-    return add_symbols(name, how);
+    return add_symbols(choice.path, how);
   }();
   if (!found) return fail(found.error());
   if (quiet) return kOk;
@@ -76,7 +76,7 @@ int symbolize(Arguments arguments) {
     named += module.named;
     lined += module.lined;
   }
-  output.print("{}: {} in {}, {} named, {} with a line\n", name, count_of(addresses, "address", "addresses"),
+  output.print("{}: {} in {}, {} named, {} with a line\n", choice.path, count_of(addresses, "address", "addresses"),
                count_of(found.value().modules.size(), "module"), with_separators(named), with_separators(lined));
   for (const ModuleSymbolsFound& module : found.value().modules) print_module(output, module);
   return output.finish() ? kOk : kTrouble;

@@ -1,5 +1,6 @@
 // heaptape timeline: the heap over time as a picture.
 #include "cli/commands/commands.h"
+#include "cli/options/choose_tape.h"
 #include "cli/options/command_line.h"
 #include "cli/options/report_options.h"
 #include "cli/terminal/console.h"
@@ -28,7 +29,7 @@ Examples:
 } // namespace
 
 int timeline(Arguments arguments) {
-  std::string tape;
+  TapeChoice tape;
   bool json = false, csv = false;
   std::size_t height = 16;
   ReportOptions common;
@@ -37,7 +38,7 @@ int timeline(Arguments arguments) {
   list.flag("--csv", csv, "a line of numbers per stretch of time");
   list.flag("--json", json, "one JSON object with an array per figure");
   common.add_names_and_color(list);
-  list.word("TAPE", tape);
+  tape.add(list);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
 
   constexpr std::size_t kHighest = 200;

@@ -59,14 +59,11 @@ Result<TopOptions> top_options(const std::string& sort, const std::string& by, b
 
 // What is said about a recording that is going on.
 struct LiveRequest {
-  std::string pid_text;
-  pid_t pid = 0;
   bool once = false, first = false, frames = false;
   std::string every, output;
   std::uint64_t count = 0;
 
   bool plain() const { return once || !every.empty(); }
-  bool given() const { return pid != 0 || plain(); }
 };
 
 Result<TopOrder> live_order(const std::string& sort) {
@@ -79,9 +76,9 @@ Result<TopOrder> live_order(const std::string& sort) {
                "of a running program, --sort is live, growth, allocated, rate or blocks, not '" + sort + "'"};
 }
 
-int live_top(const LiveRequest& arguments, const std::string& tape, const std::string& sort, std::size_t rows,
-             bool json, const TextStyle& style) {
-  LiveTop options{.tape = tape,
+int live_top(const LiveRequest& arguments, const TapeChoice& tape, const std::string& sort, std::size_t rows, bool json,
+             const TextStyle& style) {
+  LiveTop options{.tape = tape.path,
                   .plain = arguments.plain(),
                   .count = arguments.once ? 1 : arguments.count,
                   .rows = rows,
@@ -104,11 +101,13 @@ int live_top(const LiveRequest& arguments, const std::string& tape, const std::s
     options.every_us = every.value();
   }
   if (!options.output.empty()) options.style = TextStyle{};
-  if (arguments.pid != 0) {
-    const Result<LiveRecording> recording = live_recording(arguments.pid);
+  if (tape.pid) { // the view follows the tape, so nothing need be put onto it now
+    const Result<pid_t> pid = parse_pid(*tape.pid);
+    if (!pid) return fail(pid.error());
+    const Result<LiveRecording> recording = live_recording(pid.value());
     if (!recording) return fail(recording.error());
     if (recording.value().tape.empty())
-      return fail({ErrorCode::NotFound, "process " + std::to_string(arguments.pid) + " is recorded without a tape"});
+      return fail({ErrorCode::NotFound, "process " + *tape.pid + " is recorded without a tape"});
     options.tape = recording.value().tape;
   }
   return run_live_top(options);
@@ -117,7 +116,8 @@ int live_top(const LiveRequest& arguments, const std::string& tape, const std::s
 } // namespace
 
 int top(Arguments arguments) {
-  std::string tape, sort, by = "function";
+  TapeChoice tape;
+  std::string sort, by = "function";
   bool blocks = false, json = false;
   std::size_t rows = 0;
   LiveRequest live;
@@ -131,7 +131,6 @@ int top(Arguments arguments) {
   list.flag("--blocks", blocks, "count blocks instead of bytes");
   list.number("-n,--rows N", rows, "show so many rows (default: 20; of a running program 10)");
   list.flag("--json", json, "one JSON array with the rows");
-  list.text("-p,--pid PID", live.pid_text, "of this program, which is being recorded");
   list.flag("--once", live.once, "print what is in use now, and end");
   list.text("--every TIME", live.every, "print it every so often, and when the program ends (2s, 1min)");
   list.number("--count N", live.count, "with --every: so many times");
@@ -141,31 +140,22 @@ int top(Arguments arguments) {
   common.add_where(list);
   common.add_filters(list);
   common.add_names_and_color(list);
-  list.word("TAPE", tape);
+  tape.add(list);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
 
   const Result<TextStyle> style = common.style();
   if (!style) return fail(style.error());
-  if (!live.pid_text.empty()) {
-    const Result<pid_t> pid = parse_pid(live.pid_text);
-    if (!pid) return fail(pid.error());
-    live.pid = pid.value();
-  }
-  if (live.pid != 0 && !tape.empty()) return fail({ErrorCode::Usage, "say a TAPE or -p PID, not both"});
-  if (live.pid != 0 && !live.plain() && ::isatty(STDOUT_FILENO) == 0) {
-    // No screen to show it on: the table of a tape, as all commands do with -p.
-    const Result<Arguments> replaced = with_tapes_of_programs(arguments);
-    return replaced ? top(replaced.value()) : fail(replaced.error());
-  }
-  if (live.given()) {
-    if (live.pid == 0) {
+  if (const Result<> checked = check_choice(tape); !checked) return fail(checked.error());
+  const bool on_screen = ::isatty(STDOUT_FILENO) == 1;
+  if (live.plain() || (tape.pid && on_screen)) {
+    if (!tape.pid) {
       if (const Result<> chosen = choose_tape(tape); !chosen) return fail(chosen.error());
     }
     return live_top(live, tape, sort, rows != 0 ? rows : 10, json, style.value());
   }
   if (!live.output.empty() || live.first || live.frames || live.count != 0)
     return fail({ErrorCode::Usage, "-o, --first, --frames and --count go with --once or --every T"});
-  if (!tape.empty() && !json && ::isatty(STDOUT_FILENO) == 1 && is_being_written(tape))
+  if (!tape.path.empty() && !json && on_screen && is_being_written(tape.path))
     return live_top(live, tape, sort, 0, false, style.value());
   const Result<TopOptions> options = top_options(sort.empty() ? "peak" : sort, by, blocks, rows != 0 ? rows : 20);
   if (!options) return fail(options.error());

@@ -26,20 +26,20 @@ Examples:
 } // namespace
 
 int verify(Arguments arguments) {
-  std::string name;
+  TapeChoice choice;
   bool json = false;
   VerifyTape options;
   OptionList list("verify");
   list.number("--limit N", options.limit, "look at the first N events only").between(1, 1'000'000'000'000);
   list.flag("--json", json, "one JSON object");
-  list.word("TAPE", name);
+  choice.add(list);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
 
-  const Result<TapeReader> tape = open_chosen_tape(name);
+  const Result<TapeReader> tape = open_chosen_tape(choice);
   if (!tape) return fail(tape.error());
   const Verdict verdict = verify_tape(tape.value(), options);
   Output output;
-  output.print("{}", json ? verdict_json(name, verdict) : verdict_text(name, verdict));
+  output.print("{}", json ? verdict_json(choice.path, verdict) : verdict_text(choice.path, verdict));
   if (!output.finish()) return kTrouble;
   return verdict.problem_count == 0 ? kOk : kProblemsFound;
 }

@@ -2,22 +2,22 @@
 #include <unistd.h>
 
 #include "base/number_text.h"
-#include "cli/commands/commands.h"
 #include "cli/options/choose_tape.h"
 #include "cli/options/command_line.h"
-#include "cli/options/report_options.h"
-#include "cli/options/tape_session.h"
+#include "cli/commands/commands.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
+#include "cli/options/report_options.h"
+#include "cli/options/tape_session.h"
 #include "cli/terminal/terminal.h"
 #include "collector/control/control_client.h"
 #include "report/names/symbolize_tape.h"
 #include "report/view/tape_view.h"
+#include "shell/all_commands.h"
 #include "shell/describe.h"
 #include "shell/explain.h"
 #include "shell/origin.h"
 #include "shell/session.h"
-#include "shell/words.h"
 
 namespace heaptape::cli {
 namespace {
@@ -126,51 +126,36 @@ int where_in_all(const std::vector<LiveRecording>& all, std::uint64_t address, c
   return status;
 }
 
-// The words are read as the shell reads them; these options are here to be listed.
-std::string where_help() {
-  OptionList list("where");
-  std::string value;
-  bool json = false;
-  list.text("-p,--pid PID", value, "a program that is being recorded ('heaptape ps'), up to now");
-  list.text("--at POSITION", value, "another moment than the end");
-  list.flag("--json", json, "as JSON");
-  list.text("--names FORM", value, "short (default), full or mangled");
-  list.text("--color WHEN", value, "auto (default), always or never");
-  return help_text(list, kHelp);
-}
-
 } // namespace
 
 int where(Arguments arguments) {
-  Words words(std::vector<std::string>(arguments.begin(), arguments.end()));
-  if (words.flag("--help") || words.flag("-h")) {
-    Output output;
-    output.print("{}", where_help());
-    return output.finish() ? kOk : kTrouble;
-  }
-  const Result<SessionWishes> session = take_session_options(words);
-  if (!session) return fail(session.error());
-  Wishes wishes{.json = words.flag("--json")};
-  std::string tape = words.take_first("", may_be_tape).value_or("");
-  const std::optional<std::string> word = words.next();
-  if (!word || !session.value().at.empty() || session.value().limit != 0) return ask("where", arguments);
-  if (const Result<> done = words.finish(); !done) return fail(done.error());
+  Call call(kWhereCommand);
+  SessionWishes session;
+  add_session_options(call.options(), session);
+  const Result<OptionList::Outcome> parsed = call.parse(as_words({arguments.begin(), arguments.end()}));
+  if (const auto status = ended_by(parsed, call.options(), kHelp)) return *status;
+  Wishes wishes{.json = call.flag("--json")};
+  TapeChoice& tape = session.tape;
+  if (!tape.is_named()) tape.path = call.next_if(may_be_tape).value_or("");
+  const std::optional<std::string> word = call.next();
+  if (!word || !session.at.empty() || session.limit != 0) return ask("where", arguments);
+  if (const Result<> done = call.finish(); !done) return fail(done.error());
 
-  const Result<TextStyle> style = style_of_output(session.value().color);
+  const Result<TextStyle> style = style_of_output(session.color);
   if (!style) return fail(style.error());
   wishes.style = style.value();
   ReportOptions options;
-  options.set_names(session.value().names);
+  options.set_names(session.names);
   const Result<NameForm> names = options.names();
   if (!names) return fail(names.error());
   wishes.names = names.value();
-  if (tape.empty()) {
+  if (!tape.is_named()) {
     const Result<std::vector<LiveRecording>> all = live_recordings();
     const std::optional<std::uint64_t> address = plain_address(*word);
     if (all && !all.value().empty() && address) return where_in_all(all.value(), *address, wishes);
   }
   if (const Result<> chosen = choose_tape(tape); !chosen) return fail(chosen.error());
-  return where_in_tape(tape, *word, wishes);
+  return where_in_tape(tape.path, *word, wishes);
 }
 
 } // namespace heaptape::cli

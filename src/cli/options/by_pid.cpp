@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include <charconv>
-#include <deque>
+#include <vector>
 
 #include "base/number_text.h"
 #include "base/path_text.h"
@@ -12,22 +12,6 @@
 
 namespace heaptape::cli {
 namespace {
-
-// Tapes that were asked for by pid. They are arguments, so they stay.
-std::deque<std::string>& flushed_tapes() {
-  static std::deque<std::string> tapes;
-  return tapes;
-}
-
-Result<const char*> tape_of(std::string_view text) {
-  const Result<pid_t> pid = parse_pid(text);
-  if (!pid) return pid.error();
-  const Result<LiveRecording> recording = flush_tape(pid.value());
-  if (!recording) return recording.error();
-  say(fmt::format("process {} ({}) after {}: {}", pid.value(), printable(base_name(recording.value().program)),
-                  duration_text(recording.value().elapsed_us), printable(recording.value().tape)));
-  return flushed_tapes().emplace_back(recording.value().tape).c_str();
-}
 
 bool is_same_file(const std::string& a, const std::string& b) {
   struct stat of_a {
@@ -46,27 +30,14 @@ Result<pid_t> parse_pid(std::string_view text) {
                "'" + printable(text) + "' is no process id; 'heaptape ps' lists what is being recorded"};
 }
 
-Result<Arguments> with_tapes_of_programs(Arguments arguments) {
-  static std::vector<const char*> replaced; // one command line per process
-  replaced.clear();
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string_view word = arguments[i];
-    if (word == "--") {
-      replaced.insert(replaced.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.end());
-      break;
-    }
-    constexpr std::string_view kLong = "--pid=";
-    const bool apart = word == "-p" || word == "--pid";
-    if (!apart && !word.starts_with(kLong)) {
-      replaced.push_back(arguments[i]);
-      continue;
-    }
-    if (apart && i + 1 == arguments.size()) return Error{ErrorCode::Usage, "-p needs the id of a process"};
-    const Result<const char*> tape = tape_of(apart ? std::string_view(arguments[++i]) : word.substr(kLong.size()));
-    if (!tape) return tape.error();
-    replaced.push_back(tape.value());
-  }
-  return Arguments(replaced);
+Result<std::string> flushed_tape_of(std::string_view pid_text) {
+  const Result<pid_t> pid = parse_pid(pid_text);
+  if (!pid) return pid.error();
+  const Result<LiveRecording> recording = flush_tape(pid.value());
+  if (!recording) return recording.error();
+  say(fmt::format("process {} ({}) after {}: {}", pid.value(), printable(base_name(recording.value().program)),
+                  duration_text(recording.value().elapsed_us), printable(recording.value().tape)));
+  return recording.value().tape;
 }
 
 std::optional<LiveRecording> recording_of(const std::string& tape) {
@@ -76,13 +47,6 @@ std::optional<LiveRecording> recording_of(const std::string& tape) {
     if (is_same_file(recording.tape, tape)) return recording;
   }
   return std::nullopt;
-}
-
-bool is_up_to_date(const std::string& tape) {
-  for (const std::string& flushed : flushed_tapes()) {
-    if (flushed == tape) return true;
-  }
-  return false;
 }
 
 } // namespace heaptape::cli

@@ -1,4 +1,4 @@
-// Running programs as tapes: "-p PID" stands for the tape of the program's recording, with everything that has happened up to now on it.
+// Running programs as tapes: the recording of a program, with everything that has happened up to now on its tape.
 #pragma once
 
 #include <sys/types.h>
@@ -6,23 +6,18 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
-#include "cli/options/arguments.h"
 #include "collector/control/control_message.h"
 
 namespace heaptape::cli {
 
 Result<pid_t> parse_pid(std::string_view text);
 
-// The arguments of a command that reads tapes, each "-p PID", "--pid PID" or "--pid=PID" in front of a "--" replaced by the tape it means,
-// which is said on standard error. They live as long as the process.
-Result<Arguments> with_tapes_of_programs(Arguments arguments);
+// The tape of the program with this process id, once everything up to now is on it. Says on standard error which it is.
+Result<std::string> flushed_tape_of(std::string_view pid_text);
 
 // The recording that is writing this tape; nullopt: none is, or it is another user's.
 std::optional<LiveRecording> recording_of(const std::string& tape);
-// Whether the tape was asked for by "-p PID", so that everything up to then is on it.
-bool is_up_to_date(const std::string& tape);
 
 } // namespace heaptape::cli

@@ -11,11 +11,22 @@
 #include <string_view>
 #include <tuple>
 
+#include "cli/options/by_pid.h"
 #include "cli/terminal/console.h"
 #include "tape/format.h"
 
 namespace heaptape::cli {
 namespace {
+
+constexpr std::string_view kPidHelp = "instead of TAPE: a program that is being recorded ('heaptape ps'), up to now";
+
+// One too many ends in a choice of both, which is refused.
+void take_pid(TapeChoice& tape, const std::string& text) {
+  if (tape.pid)
+    tape.path = text;
+  else
+    tape.pid = text;
+}
 
 bool begins_as_tape(const std::string& path) {
   std::array<char, sizeof format::kMagic> bytes{};
@@ -58,18 +69,46 @@ std::string take_tape_at_end(std::vector<std::string>& words) {
   return tape;
 }
 
-Result<> choose_tape(std::string& name) {
-  if (!name.empty()) return Unit{};
+void TapeChoice::add_pid(OptionList& list) {
+  list.each(
+      "-p,--pid PID", [this](const std::string& text) { take_pid(*this, text); }, kPidHelp);
+}
+
+void TapeChoice::add(OptionList& list) {
+  add_pid(list);
+  list.word("TAPE", path);
+}
+
+void add_two(OptionList& list, TapeChoice& before, TapeChoice& after) {
+  const auto next = [&before, &after]() -> TapeChoice& { return before.is_named() ? after : before; };
+  list.each(
+      "-p,--pid PID", [next](const std::string& text) { take_pid(next(), text); }, kPidHelp);
+  list.each_word("TAPE", 2, [next](const std::string& text) { next().path = text; });
+}
+
+Result<> check_choice(const TapeChoice& tape) {
+  if (tape.path.empty() || !tape.pid) return Unit{};
+  return Error{ErrorCode::Usage, "give either TAPE or -p PID"};
+}
+
+Result<> choose_tape(TapeChoice& tape) {
+  if (const Result<> checked = check_choice(tape); !checked) return checked.error();
+  if (tape.pid) {
+    Result<std::string> path = flushed_tape_of(*tape.pid);
+    if (!path) return path.error();
+    tape = {.path = std::move(path).value(), .pid = {}, .is_live = true};
+  }
+  if (!tape.path.empty()) return Unit{};
   Result<std::string> newest = newest_tape(".");
   if (!newest) return newest.error();
-  name = newest.value();
-  say(name + " (the newest tape here)");
+  tape.path = newest.value();
+  say(tape.path + " (the newest tape here)");
   return Unit{};
 }
 
-Result<TapeReader> open_chosen_tape(std::string& name) {
-  if (const Result<> chosen = choose_tape(name); !chosen) return chosen.error();
-  return TapeReader::open(name);
+Result<TapeReader> open_chosen_tape(TapeChoice& tape) {
+  if (const Result<> chosen = choose_tape(tape); !chosen) return chosen.error();
+  return TapeReader::open(tape.path);
 }
 
 } // namespace heaptape::cli

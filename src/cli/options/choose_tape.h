@@ -1,10 +1,12 @@
 // The tape a command is about.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "options/option_list.h"
 #include "tape/reader.h"
 
 namespace heaptape::cli {
@@ -19,10 +21,30 @@ bool may_be_tape(const std::string& word);
 // It is one when it is called like one, or when there is such a file and it begins as tapes do. Empty: it is not.
 std::string take_tape_at_end(std::vector<std::string>& words);
 
-// When `name` is empty, makes it the newest tape in the current directory, and says so on standard error.
-Result<> choose_tape(std::string& name);
+// The tape that a command is about, as the command line names it: TAPE, -p PID, or neither.
+struct TapeChoice {
+  std::string path;               // of TAPE; empty: that of the program, or the newest here
+  std::optional<std::string> pid; // of -p, as it was typed
+  bool is_live = false; // after choose_tape(): of a running program, with everything on it that had happened by then
 
-// `name` or, when it is empty, the newest tape in the current directory, which is then named on standard error.
-Result<TapeReader> open_chosen_tape(std::string& name);
+  // Declares -p PID and TAPE; a command that finds its tape among other words declares -p PID alone. It must stay where it is until
+  // the options are parsed.
+  void add(OptionList& list);
+  void add_pid(OptionList& list);
+  bool is_named() const { return !path.empty() || pid; }
+};
+
+// Declares two, each of which may be a TAPE or -p PID, in the order of the command line.
+void add_two(OptionList& list, TapeChoice& before, TapeChoice& after);
+
+// Refuses a choice of both.
+Result<> check_choice(const TapeChoice& tape);
+
+// Sets the path: that of the program's recording, after everything has been put onto it, or of the newest tape in the current directory.
+// Says on standard error which it is.
+Result<> choose_tape(TapeChoice& tape);
+
+// The same, and opens it.
+Result<TapeReader> open_chosen_tape(TapeChoice& tape);
 
 } // namespace heaptape::cli

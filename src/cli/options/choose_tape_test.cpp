@@ -61,5 +61,55 @@ TEST_F(NewestTape, ATapeBehindAnOptionWithManyValuesIsTheTape) {
   EXPECT_EQ(take_tape_at_end(words), "");
 }
 
+// "TAPE" or "-p PID" as it was understood.
+std::string text_of(const TapeChoice& tape) { return tape.pid ? "-p " + *tape.pid + tape.path : tape.path; }
+
+TapeChoice one_of(const std::vector<std::string>& words) {
+  TapeChoice tape;
+  OptionList list("try");
+  tape.add(list);
+  EXPECT_TRUE(list.parse(words).ok());
+  return tape;
+}
+
+using Two = std::pair<std::string, std::string>;
+
+Two two_of(const std::vector<std::string>& words) {
+  TapeChoice before, after;
+  OptionList list("try");
+  add_two(list, before, after);
+  EXPECT_TRUE(list.parse(words).ok());
+  return {text_of(before), text_of(after)};
+}
+
+TEST(TapeChoice, IsATapeOrAProgram) {
+  EXPECT_EQ(text_of(one_of({"a.tape"})), "a.tape");
+  EXPECT_EQ(text_of(one_of({"-p", "7"})), "-p 7");
+  EXPECT_EQ(text_of(one_of({"--pid=7"})), "-p 7");
+  EXPECT_FALSE(one_of({}).is_named());
+}
+
+TEST(TapeChoice, BothAreRefused) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"a.tape", "-p", "7"}, {"-p", "7", "-p", "8"}}) {
+    TapeChoice tape = one_of(words);
+    EXPECT_EQ(choose_tape(tape).error().sentence, "give either TAPE or -p PID");
+  }
+}
+
+// -p "$(pidof app)" when there is no app.
+TEST(TapeChoice, AnEmptyProcessIdDoesNotMeanTheNewestTape) {
+  TapeChoice tape = one_of({"-p", ""});
+  EXPECT_TRUE(tape.is_named());
+  EXPECT_EQ(choose_tape(tape).error().code, ErrorCode::Usage);
+}
+
+TEST(TapeChoice, TwoKeepTheirOrder) {
+  EXPECT_EQ(two_of({"a.tape", "b.tape"}), Two("a.tape", "b.tape"));
+  EXPECT_EQ(two_of({"-p", "7", "b.tape"}), Two("-p 7", "b.tape"));
+  EXPECT_EQ(two_of({"a.tape", "-p", "7"}), Two("a.tape", "-p 7"));
+  EXPECT_EQ(two_of({"-p", "7", "-p", "8"}), Two("-p 7", "-p 8"));
+}
+
 } // namespace
 } // namespace heaptape::cli

@@ -5,8 +5,8 @@
 
 namespace heaptape::cli {
 
-std::optional<int> parse(OptionList& list, const CommandHelp& help, Arguments arguments) {
-  const Result<OptionList::Outcome> outcome = list.parse({arguments.begin(), arguments.end()});
+std::optional<int> ended_by(const Result<OptionList::Outcome>& outcome, const OptionList& list,
+                            const CommandHelp& help) {
   if (!outcome) {
     say(outcome.error().sentence + "; 'heaptape " + list.command() + " --help' lists the options");
     return kTrouble;
@@ -15,6 +15,10 @@ std::optional<int> parse(OptionList& list, const CommandHelp& help, Arguments ar
   Output output;
   output.print("{}", help_text(list, help));
   return output.finish() ? kOk : kTrouble;
+}
+
+std::optional<int> parse(OptionList& list, const CommandHelp& help, Arguments arguments) {
+  return ended_by(list.parse({arguments.begin(), arguments.end()}), list, help);
 }
 
 } // namespace heaptape::cli

@@ -10,6 +10,9 @@
 namespace heaptape::cli {
 
 // The result is an exit status when the command is over: help was shown, or the options were wrong.
+std::optional<int> ended_by(const Result<OptionList::Outcome>& outcome, const OptionList& list,
+                            const CommandHelp& help);
+// Parses, too.
 std::optional<int> parse(OptionList& list, const CommandHelp& help, Arguments arguments);
 
 } // namespace heaptape::cli

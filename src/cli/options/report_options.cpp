@@ -7,12 +7,11 @@
 #include "base/number_text.h"
 #include "base/system_error.h"
 #include "cli/options/by_pid.h"
-#include "cli/options/choose_tape.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/terminal.h"
-#include "report/select/default_suppressions.h"
 #include "report/text/damage_text.h"
+#include "report/select/default_suppressions.h"
 
 namespace heaptape::cli {
 namespace {
@@ -23,11 +22,11 @@ Result<std::string> read_file(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-void say_what_is_wrong(const TapeView& view) {
+void say_what_is_wrong(const TapeView& view, bool is_live) {
   const TapeReader& tape = view.tape();
   if (tape.event_count() == 0 && tape.cpu().empty()) say(view.path() + " holds no events");
   const std::optional<LiveRecording> running = tape.summary() ? std::nullopt : recording_of(view.path());
-  if (running && !is_up_to_date(view.path())) {
+  if (running && !is_live) {
     say(fmt::format("{} is still being recorded: this is what has been written so far; '-p {}' asks for all",
                     view.path(), running->pid));
   } else if (!tape.summary() && !running) {
@@ -125,14 +124,14 @@ Result<Suppressions> ReportOptions::suppressions(const TapeReader& tape) const {
   return suppressions;
 }
 
-Result<TapeView> ReportOptions::open(std::string& tape) const {
+Result<TapeView> ReportOptions::open(TapeChoice& tape) const {
   const Result<NameForm> form = names();
   if (!form) return form.error();
   if (const Result<> chosen = choose_tape(tape); !chosen) return chosen.error();
   ProgressLine indexing("indexing");
   const Progress progress = [&](std::uint64_t done, std::uint64_t all) { indexing.show(done, all); };
-  Result<TapeView> view = TapeView::open(tape, {.names = form.value(), .index_progress = progress});
-  if (view) say_what_is_wrong(view.value());
+  Result<TapeView> view = TapeView::open(tape.path, {.names = form.value(), .index_progress = progress});
+  if (view) say_what_is_wrong(view.value(), tape.is_live);
   return view;
 }
 

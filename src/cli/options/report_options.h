@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/options/choose_tape.h"
 #include "options/option_list.h"
 #include "report/select/filter.h"
 #include "report/select/frame_filter.h"
@@ -34,9 +35,9 @@ public:
   // Those of the files, and those that the program brings along.
   Result<Suppressions> suppressions(const TapeReader& tape) const;
 
-  // Opens a tape, or the newest here when the name is empty. Shows progress on a terminal; says where names come from and what
+  // Opens the tape that was chosen. Shows progress on a terminal; says where names come from and what
   // is wrong with the tape.
-  Result<TapeView> open(std::string& tape) const;
+  Result<TapeView> open(TapeChoice& tape) const;
 
 private:
   std::string names_ = "short", color_ = "auto", where_;

@@ -5,18 +5,16 @@
 
 namespace heaptape::cli {
 
-Result<SessionWishes> take_session_options(Words& words) {
-  SessionWishes wishes;
-  for (const auto& [name, value] :
-       {std::pair{"--at", &wishes.at}, std::pair{"--names", &wishes.names}, std::pair{"--color", &wishes.color}}) {
-    const auto given = words.option(name);
-    if (!given) return given.error();
-    if (given.value()) *value = *given.value();
-  }
-  const Result<std::uint64_t> limit = words.count("--limit", 0);
-  if (!limit) return limit.error();
-  wishes.limit = limit.value();
-  return wishes;
+void add_session_options(OptionList& list, SessionWishes& wishes) {
+  wishes.tape.add_pid(list);
+  if (!list.knows("--at"))
+    list.text("--at POSITION", wishes.at,
+              "the moment that is asked about (default: end): a time such as 12.5s, an event's number, peak, start, "
+              "end, a mark, peak-1");
+  if (!list.knows("--limit"))
+    list.number("--limit N", wishes.limit, "the tape seems to end with event N").between(1, 1'000'000'000'000);
+  list.text("--names FORM", wishes.names, "short (default), full or mangled").one_of({"short", "full", "mangled"});
+  list.text("--color WHEN", wishes.color, "auto (default), always or never").one_of({"auto", "always", "never"});
 }
 
 Result<Session> open_session(SessionWishes& wishes) {

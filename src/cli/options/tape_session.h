@@ -5,20 +5,21 @@
 #include <string>
 
 #include "base/result.h"
+#include "cli/options/choose_tape.h"
+#include "options/option_list.h"
 #include "shell/session.h"
-#include "shell/words.h"
 
 namespace heaptape::cli {
 
 struct SessionWishes {
-  std::string tape; // empty: the newest here
-  std::string at;   // empty: the end
+  TapeChoice tape;
+  std::string at; // empty: the end
   std::string names = "short", color = "auto";
   std::uint64_t limit = 0;
 };
 
-// Takes --at, --names, --color and --limit out of the words.
-Result<SessionWishes> take_session_options(Words& words);
+// Declares -p, --at, --limit, --names and --color, as far as the command has none of that name itself.
+void add_session_options(OptionList& list, SessionWishes& wishes);
 
 // Opens the tape, or the newest here; says on standard error what is wrong with it.
 Result<Session> open_session(SessionWishes& wishes);
