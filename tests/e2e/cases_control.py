@@ -175,8 +175,8 @@ def stop_finishes_the_tape_and_the_program_goes_on(test, form):
 def a_process_that_is_not_recorded_or_not_there_is_told_in_a_sentence(test):
     os.environ["HEAPTAPE_RUNTIME_DIR"] = str(test.dir)
     for words, expected in ((["leaks", "-p", os.getpid()], "is not being recorded"), (["leaks", "-p", 2**22 - 3], "there is no process"),
-                            (["explain", "-p", "x", "0x1"], "is no process id"), (["mark", "-p", os.getpid(), "m"], "is not being recorded"),
-                            (["stop", "-p", "0"], "is no process id"), (["leaks", "-p"], "-p needs")):
+                            (["explain", "-p", "x", "0x1"], "is not a process id"), (["mark", "-p", os.getpid(), "m"], "is not being recorded"),
+                            (["stop", "-p", "0"], "is not a process id"), (["leaks", "-p"], "-p needs")):
         result = ask(*words)
         equal(result.returncode, 2, words)
         check(expected in result.stderr and result.stderr.count("\n") == 1, f"{words}: {result.stderr}")
@@ -234,7 +234,7 @@ def a_tape_named_while_it_is_written_says_so(test):
     talker = Talker(test)
     ask("flush", "-p", talker.pid)
     result = ask("leaks", talker.recording["tape"])
-    check(f"'-p {talker.pid}' asks for all" in result.stderr, result.stderr)
+    check(f"'-p {talker.pid}' shows everything" in result.stderr, result.stderr)
     talker.finish()
 
 

@@ -29,10 +29,10 @@ std::string help_of(const Command& command) {
   text += std::string(1, static_cast<char>(std::toupper(command.summary[0]))) + std::string(command.summary.substr(1)) +
           ".\n\n";
   text += std::string(command.help);
-  text += "\n-p PID          asks a program that is being recorded ('heaptape ps'), up to now\n"
-          "--at POSITION   the moment that is asked about (default: end): a time such as\n"
-          "                12.5s, an event's number, peak, start, end, a mark, peak-1\n"
-          "--limit N       the tape seems to end with event N\n"
+  text += "\n-p PID          ask about a program being recorded ('heaptape ps'), up to now\n"
+          "--at POSITION   the moment to ask about (default: end): a time (12.5s),\n"
+          "                an event number, peak, start, end, a mark, peak-1\n"
+          "--limit N       act as if the tape ended with event N\n"
           "--names FORM    short (default), full or mangled\n"
           "--color WHEN    auto (default), always or never\n"
           "\nIn 'heaptape shell': " +

@@ -23,12 +23,11 @@ namespace {
 
 constexpr CommandHelp kHelp{
     .usage = "heaptape report [options] [TAPE]",
-    .purpose = "Says what a program did with its heap: a first page with what stands out, then trees of the call "
-               "stacks behind "
-               "it. With --leaks, --peak, ... only the trees asked for.",
-    .more = R"(A moment is a time (12.5s, 200ms), an event's number, a mark that the program set, or start, peak, end.
-In a tree the innermost function comes first and its callers below it (--bottom-up), or main first (--top-down). Children and
-the line for pruned places add up to their parent exactly.
+    .purpose = "Shows what a program did with its heap: a first page with what stands out, then trees of the call "
+               "stacks behind it. With --leaks, --peak, ... only those trees.",
+    .more = R"(A moment is a time (12.5s, 200ms), an event number, a mark set by the program, or start, peak, end.
+A tree shows the innermost function first and its callers below it (--bottom-up), or main first (--top-down).
+Children and the line for pruned places add up to their parent exactly.
 
 Examples:
   heaptape report app.tape
@@ -341,14 +340,14 @@ private:
 };
 
 void add_tree_options(OptionList& list, Wishes& wishes) {
-  list.number("--threshold PERCENT", wishes.threshold, "leave out places below this share of the whole (default: 1)");
-  list.number("--depth N", wishes.depth, "show so many levels only");
+  list.number("--threshold PERCENT", wishes.threshold, "leave out places below this share of the total (default: 1)");
+  list.number("--depth N", wishes.depth, "show at most N levels");
   list.flag("--bottom-up", wishes.bottom_up, "innermost functions first, callers below (default)");
   list.flag("--top-down", wishes.top_down, "outermost functions first, callees below");
   list.text("--by WHAT", wishes.by, "function (default), line, file, module, thread or size")
       .one_of({"function", "line", "file", "module", "thread", "size"});
-  list.flag("--expand", wishes.expand, "every frame on a line with its cost, also where nothing branches off");
-  list.flag("--json", wishes.json, "one JSON object with everything");
+  list.flag("--expand", wishes.expand, "show every frame on a line of its own, even where nothing branches off");
+  list.flag("--json", wishes.json, "print everything as one JSON object");
 }
 
 void add_kind_options(OptionList& list, Wishes& wishes) {
@@ -356,13 +355,14 @@ void add_kind_options(OptionList& list, Wishes& wishes) {
   list.flag("--peak", wishes.peak, "what was live when the heap was largest");
   list.flag("--maximum", wishes.maximum, "the same as --peak");
   // The peak costs nothing extra here, so there is nothing to leave out.
-  list.flag("--no-maximum", wishes.no_maximum, "accepted for the sake of old scripts; changes nothing");
-  list.flag("--allocations", wishes.allocations, "everything ever allocated; with --from or --to, all between");
-  list.flag("--cost", wishes.cost, "CPU time in allocation functions by who called them; needs a recording with --cpu");
-  list.flag("--temporary", wishes.temporary, "blocks that their thread freed as its very next step");
+  list.flag("--no-maximum", wishes.no_maximum, "accepted for compatibility; has no effect");
+  list.flag("--allocations", wishes.allocations,
+            "everything ever allocated; with --from or --to, everything in between");
+  list.flag("--cost", wishes.cost, "CPU time in allocation functions, by caller; needs a recording with --cpu");
+  list.flag("--temporary", wishes.temporary, "blocks that their thread freed as its very next event");
   list.text("--at MOMENT", wishes.at, "what was live at a moment");
-  list.text("--from MOMENT", wishes.from, "what was allocated after this moment and still lived at --to");
-  list.text("--to MOMENT", wishes.to, "the end of that; default: the end of the tape");
+  list.text("--from MOMENT", wishes.from, "what was allocated after this moment and still live at --to");
+  list.text("--to MOMENT", wishes.to, "the later moment (default: the end of the tape)");
   list.flag("--snapshots", wishes.snapshots, "what was live at each mark of the program");
   list.flag("--deltas", wishes.deltas, "what is new at each mark since the one before");
   list.flag("--cumulative", wishes.cumulative, "what is new at each mark since the first one");

@@ -153,7 +153,7 @@ int show_screen(const LiveTop& options, Followed& followed, bool end_with_progra
         if (!gone && followed.abandoned()) {
           gone = true;
         }
-        if (gone) screen.say("the recording has ended without a word; this is its last state (q quits)");
+        if (gone) screen.say("the recording ended unexpectedly; this is its last state (q quits)");
         draw(false);
         if (followed.ended() && end_with_program) break;
       }
@@ -169,7 +169,7 @@ int show_screen(const LiveTop& options, Followed& followed, bool end_with_progra
       if (action == TopAction::Refresh) next = Clock::now();
       if (action == TopAction::Mark) {
         const std::string name = "marked in top " + std::to_string(++marks);
-        screen.say(followed.mark(name) ? "growth is counted from here; the tape has the mark '" + name + "'"
+        screen.say(followed.mark(name) ? "growth is counted from here; mark on the tape: '" + name + "'"
                                        : "growth is counted from here");
       }
     }

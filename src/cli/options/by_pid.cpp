@@ -14,7 +14,7 @@
 namespace heaptape::cli {
 namespace {
 
-// Tapes that were asked for by pid. They are arguments, so they stay.
+// Tapes that were asked for by pid. Arguments point to them, so they live as long as the process.
 std::deque<std::string>& flushed_tapes() {
   static std::deque<std::string> tapes;
   return tapes;
@@ -44,7 +44,7 @@ Result<pid_t> parse_pid(std::string_view text) {
   const auto [rest, status] = std::from_chars(text.data(), text.data() + text.size(), pid);
   if (status == std::errc{} && rest == text.data() + text.size() && pid > 0) return pid;
   return Error{ErrorCode::Usage,
-               "'" + printable(text) + "' is no process id; 'heaptape ps' lists what is being recorded"};
+               "'" + printable(text) + "' is not a process id; 'heaptape ps' lists what is being recorded"};
 }
 
 Result<Arguments> with_tapes_of_programs(Arguments arguments) {
@@ -62,7 +62,7 @@ Result<Arguments> with_tapes_of_programs(Arguments arguments) {
       replaced.push_back(arguments[i]);
       continue;
     }
-    if (apart && i + 1 == arguments.size()) return Error{ErrorCode::Usage, "-p needs the id of a process"};
+    if (apart && i + 1 == arguments.size()) return Error{ErrorCode::Usage, "-p needs a process id"};
     const Result<const char*> tape = tape_of(apart ? std::string_view(arguments[++i]) : word.substr(kLong.size()));
     if (!tape) return tape.error();
     replaced.push_back(tape.value());

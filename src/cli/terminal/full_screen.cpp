@@ -116,7 +116,7 @@ FullScreen::~FullScreen() {
 Result<std::unique_ptr<FullScreen>> FullScreen::take() {
   UniqueFd terminal(::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY));
   if (!terminal || ::isatty(terminal.get()) != 1)
-    return Error{ErrorCode::Usage, "there is no terminal to show it on; --once or --every T print it instead"};
+    return Error{ErrorCode::Usage, "no terminal for the live view; use --once or --every T instead"};
   return std::unique_ptr<FullScreen>(new FullScreen(std::move(terminal)));
 }
 
