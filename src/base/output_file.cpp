@@ -46,7 +46,7 @@ Result<OutputFile> OutputFile::create(const MakeFile& options) {
   if (options.path.empty() || options.path == "-") return OutputFile(options, "", UniqueFd());
   struct stat status {};
   const bool there = ::stat(options.path.c_str(), &status) == 0;
-  if (there && S_ISDIR(status.st_mode)) return Error{ErrorCode::Exists, options.path + " is a folder; name a file"};
+  if (there && S_ISDIR(status.st_mode)) return Error{ErrorCode::Exists, options.path + " is a folder; give a file"};
   if (there && !S_ISREG(status.st_mode)) {
     // A device or a pipe: nothing to overwrite, and never to be replaced.
     UniqueFd device(::open(options.path.c_str(), O_WRONLY | O_CLOEXEC));

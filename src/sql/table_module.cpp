@@ -251,7 +251,7 @@ Result<> add_table(sqlite3* database, const Table& table, const ShouldStop& shou
   const int status = sqlite3_create_module_v2(database, name.c_str(), &kModule, new Registered{table, should_stop},
                                               [](void* registered) { delete static_cast<Registered*>(registered); });
   if (status == SQLITE_OK) return Unit{};
-  return Error{ErrorCode::Unsupported, "SQLite does not take the table " + name + ": " + sqlite3_errmsg(database)};
+  return Error{ErrorCode::Unsupported, "SQLite refuses the table " + name + ": " + sqlite3_errmsg(database)};
 }
 
 } // namespace heaptape

@@ -32,7 +32,7 @@ Result<TapeSource> TapeSource::open(const std::string& path) {
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) return open_error(path, errno);
   if (S_ISDIR(status.st_mode))
-    return Error{ErrorCode::NotATape, "'" + path + "' is a directory, not a tape; name one of the tapes in it"};
+    return Error{ErrorCode::NotATape, "'" + path + "' is a directory, not a tape; give one of the tapes in it"};
   if (!S_ISREG(status.st_mode))
     return Error{ErrorCode::NotATape, "'" + path + "' is not a regular file; copy the tape into a file first"};
   TapeSource source;

@@ -118,7 +118,7 @@ Result<LiveRecording> flush_tape(pid_t program) { return ask_for_recording(progr
 
 Result<LiveRecording> mark_now(pid_t program, const std::string& name, MarkKind kind) {
   if (name.size() > kLongestMarkName) {
-    return Error{ErrorCode::Usage, "a mark's name has at most " + std::to_string(kLongestMarkName) + " bytes"};
+    return Error{ErrorCode::Usage, "a mark's name may have at most " + std::to_string(kLongestMarkName) + " bytes"};
   }
   return ask_for_recording(program, {.ask = ControlAsk::Mark, .mark = kind, .name = name});
 }

@@ -41,7 +41,7 @@ const char* sentence_for(wire::OffReason reason) {
   case wire::OffReason::CollectorGone: return "";
   case wire::OffReason::MapFailed: return "the program could not map the shared memory (address space limit?)";
   case wire::OffReason::Sanitizer: return "the program is a sanitizer build, whose allocator cannot be recorded";
-  case wire::OffReason::OwnAllocator: return "the program brings its own allocator, which the recorder does not see";
+  case wire::OffReason::OwnAllocator: return "the program has its own allocator, which the recorder cannot see";
   case wire::OffReason::Internal: return "the recorder switched itself off after an internal error";
   }
   return "";
@@ -232,7 +232,7 @@ ControlReply Collector::reply_to(const ControlRequest& request, Recording& recor
   }
   ControlReply reply;
   if (request.ask != ControlAsk::Info && recording.failed()) {
-    reply.refusal = "the tape takes no more: " + recording.sink().error()->sentence;
+    reply.refusal = "the tape can take no more: " + recording.sink().error()->sentence;
   }
   reply.recording = recording.figures();
   reply.recording.collector = ::getpid();
@@ -331,7 +331,7 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
   result.cpu_samples = recording.cpu_samples();
   result.remarks = unseen_functions(options_, recording.watched_functions());
   if (result.problem.empty() && recording.failed()) {
-    result.problem = "the tape is not complete: " + recording.sink().error()->sentence;
+    result.problem = "the tape is incomplete: " + recording.sink().error()->sentence;
   }
   const auto reason = static_cast<wire::OffReason>(memory_.header().off_reason.load(std::memory_order_relaxed));
   if (result.problem.empty()) result.problem = sentence_for(reason);

@@ -159,7 +159,7 @@ int collect_for(int socket_fd, const CollectorOptions& given, const CollectFor& 
   wire::Hello hello{};
   if (::recv(socket.get(), &hello, sizeof hello, 0) != static_cast<ssize_t>(sizeof hello)) return 1;
   if (hello.magic != wire::kHelloMagic || hello.version != wire::kHelloVersion) {
-    return refuse(socket.get(), "the recorder and this heaptape are of different versions");
+    return refuse(socket.get(), "the recorder and this heaptape have different versions");
   }
   Result<SharedMemory> memory = SharedMemory::create(options);
   if (!memory.ok()) return refuse(socket.get(), memory.error().sentence);

@@ -219,7 +219,7 @@ std::string cpu_text(const TapeView& view, const CpuReport& report, const CpuOpt
   if (report.times.empty()) return out;
   const bool top_down = options.tree.direction == TreeDirection::TopDown;
   out += "\n" + style.bold(top_down ? "Callers first" : "Innermost functions first") +
-         (top_down ? " (--bottom-up turns it)\n" : " (--top-down turns it)\n");
+         (top_down ? " (--bottom-up reverses it)\n" : " (--top-down reverses it)\n");
   StackNames& names = view.names();
   out += tree_text(names, view.tape().threads(), make_call_tree(names, cpu_costs(report.times), options.tree),
                    {.tree = options.tree, .style = style, .expand = options.expand, .unit = TreeUnit::CpuTime});

@@ -105,7 +105,7 @@ Result<> look_closer(HeapMap& map, const AskMap& ask) {
     return address >= part.range.begin && address < part.range.end;
   });
   if (found == map.parts.end())
-    return Error{ErrorCode::NotFound, address_text(address) + " lies in no range that holds heap at this moment"};
+    return Error{ErrorCode::NotFound, address_text(address) + " is not in a range that holds heap at this moment"};
   MapPart part = std::move(*found);
   if (ask.zoom == MapZoom::Arena && address >= part.end)
     return Error{ErrorCode::NotFound, address_text(address) + " is reserved by the " + part.label +

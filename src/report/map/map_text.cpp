@@ -226,7 +226,8 @@ private:
   void add_class_legend() {
     if (classes_.by() == MapBy::Density) return;
     static constexpr std::array<std::string_view, 4> kTitles{
-        "", "the largest block in the cell:", "the oldest block in the cell:", "who holds most of the cell:"};
+        "",
+        "the largest block in the cell:", "the oldest block in the cell:", "the stack that holds most of the cell:"};
     out_ += std::string(kTitles[static_cast<std::size_t>(classes_.by())]) + "\n";
     const bool stacks = classes_.by() == MapBy::Stack;
     const std::size_t width = style_.width == 0 ? 80 : style_.width;

@@ -34,7 +34,7 @@ Result<Pattern> Pattern::compile(const std::string& expression) {
   if (const int error = ::regcomp(compiled.get(), expression.c_str(), REG_EXTENDED | REG_NOSUB); error != 0) {
     char text[256];
     ::regerror(error, compiled.get(), text, sizeof text);
-    return Error{ErrorCode::Usage, "'" + expression + "' is no regular expression: " + text};
+    return Error{ErrorCode::Usage, "'" + expression + "' is not a regular expression: " + text};
   }
   Pattern pattern;
   pattern.expression_.reset(compiled.release());
