@@ -25,8 +25,8 @@ Error not_a_tape(const std::string& name, const std::string& why) {
   return {ErrorCode::NotATape, "'" + name + "' " + why};
 }
 
-// Reads the file header; gives the offset of the first block. A header with damage is passed over when a good block follows
-// it, for then this is a tape.
+// Reads the file header; gives the offset of the first block. A header with damage is passed over when a good block
+// follows it, for then this is a tape.
 Result<std::uint64_t> read_file_header(const std::string& name, LoadedTape& tape) {
   std::vector<std::byte> buffer;
   const auto bytes = tape.source.read(0, format::kMaxFileHeaderBytes, buffer);

@@ -26,7 +26,7 @@ Error open_error(const std::string& path, int error) {
 } // namespace
 
 Result<TapeSource> TapeSource::open(const std::string& path) {
-  // Without O_NONBLOCK, a named pipe would keep us waiting for somebody to write.
+  // Without O_NONBLOCK, a named pipe would keep us waiting for a writer.
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) return open_error(path, errno);
   struct stat status {};
