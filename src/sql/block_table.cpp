@@ -1,5 +1,5 @@
-// The table "blocks": every block that ever lived. First those that ended, in the order of their ends, then those still live, in the
-// order in which they were made.
+// The table "blocks": every block that ever lived. First those that ended, in the order of their ends, then those still
+// live, in the order in which they were made.
 #include <algorithm>
 #include <array>
 #include <optional>

@@ -114,7 +114,8 @@ private:
         return;
       }
     }
-    // A join asks for one event after another; those that are near need not be looked for from the start of their part of the tape.
+    // A join asks for one event after another; those that are near need not be looked for from the start of their part
+    // of the tape.
     constexpr std::uint64_t kNear = 20'000;
     const Event* ahead = events_ ? events_->peek() : nullptr;
     if (ahead == nullptr || ahead->number > number || number - ahead->number > kNear) {

@@ -11,8 +11,8 @@ namespace {
 
 using enum ColumnType;
 
-// A table of `count` rows, whose values a function gives. When the first column is numbered from 1 in step with the rows, conditions on
-// it find their rows at once.
+// A table of `count` rows, whose values a function gives. When the first column is numbered from 1 in step with the
+// rows, conditions on it find their rows at once.
 struct ListTableParts {
   std::string_view name, meaning;
   std::span<const Column> columns;

@@ -1,4 +1,5 @@
-// The table "live": the blocks that were live at a moment, in the order in which they were made. The moment is the table's argument.
+// The table "live": the blocks that were live at a moment, in the order in which they were made. The moment is the
+// table's argument.
 #include <algorithm>
 #include <array>
 
