@@ -115,7 +115,8 @@ bool TapeFollower::State::take_stacks(std::span<const std::byte> payload, EventW
   return true;
 }
 
-// Marks stand on the tape behind the events they belong to, so most come when those are gone; that is near enough for who watches.
+// Marks follow the events they belong to on the tape, so most arrive after those have passed; for a live view that is
+// near enough.
 void TapeFollower::State::give(std::span<const Event> run, EventWatcher& watcher) {
   watcher.on_events(run);
   last_number = run.back().number;
