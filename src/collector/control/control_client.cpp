@@ -23,7 +23,7 @@ namespace {
 constexpr int kConnectMs = 2'000;
 constexpr int kReplyMs = 30'000; // a collector may have much to write; it says nothing only when it hangs
 
-// None: nobody listens there. What a crashed collector left behind in a folder of ours is removed.
+// None: there is no listener. What a crashed collector left behind in a folder of ours is removed.
 UniqueFd connect_to(const std::string& path) {
   const auto address = socket_address(path);
   if (!address) return UniqueFd();

@@ -65,7 +65,7 @@ WhereDesk::~WhereDesk() { close(); }
 void WhereDesk::begin(const std::string& tape) {
   wire::Header& header = memory_.header();
   header.question.store(static_cast<std::uint32_t>(wire::Question::Taken), std::memory_order_relaxed);
-  drop_child(); // of somebody who has given up
+  drop_child(); // of a client that has given up
   output_.reset(::memfd_create("heaptape-answer", MFD_CLOEXEC));
   if (command_.empty() || !output_) return answer("heaptape: this collector cannot answer\n", false);
   std::vector<std::string> command = command_;

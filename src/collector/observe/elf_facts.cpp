@@ -122,8 +122,8 @@ private:
   std::vector<Elf64_Phdr> segments_;
 };
 
-// Looks names up in the dynamic symbol table through its hash table, as the loader does, so the cost does not depend on the
-// size of the program.
+// Looks names up in the dynamic symbol table through its hash table, as the loader does, so the cost does not depend on
+// the size of the program.
 class DynamicSymbols {
 public:
   explicit DynamicSymbols(const ElfFile& elf, Bytes file) : file_(file) {

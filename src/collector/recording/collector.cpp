@@ -47,7 +47,8 @@ const char* sentence_for(wire::OffReason reason) {
   return "";
 }
 
-// A robust mutex shared between processes; the kernel marks its first word when we die. The thread must never give it up.
+// A robust mutex shared between processes; the kernel marks its first word when we die. The thread must never give it
+// up.
 void hold_life_mutex(wire::Header& header) {
   static_assert(sizeof(pthread_mutex_t) <= sizeof header.collector_mutex);
   pthread_mutexattr_t attributes;
@@ -121,7 +122,7 @@ Result<> Collector::create_tape(pid_t program_pid) {
     return watched.error();
   }
   created_ = true;
-  // Before the program runs, so that whoever sees it can ask. A recording that nobody can ask is still a recording.
+  // Before the program runs, so that whoever sees it can ask. A recording without this socket is still a recording.
   if (Result<std::unique_ptr<ControlServer>> opened = ControlServer::open(program_pid, [this] { wake(); })) {
     control_ = std::move(opened).value();
   }
@@ -201,8 +202,8 @@ Meta Collector::known_facts() const {
   return meta;
 }
 
-// How long nothing needs to be done: until the fullest ring is about a third full, going by the time since the last look. The
-// program wakes us if that was too long.
+// How long nothing needs to be done: until the fullest ring is about a third full, going by the time since the last
+// look. The program wakes us if that was too long.
 std::uint64_t Collector::rest_after(const Round& round, std::uint64_t since_last_ns) {
   const std::uint64_t capacity = memory_.config().ring_records;
   if (round.more || round.fullest > capacity / 4) return last_rest_ns_ = 0;

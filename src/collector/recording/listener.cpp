@@ -37,7 +37,7 @@ Error cannot_listen(const std::string& path) {
   return {ErrorCode::Io, "cannot listen on " + path + ": " + system_message(errno)};
 }
 
-// A socket that somebody listens at stays his; one that was left behind is replaced.
+// A socket in use is left alone; one that was left behind is replaced.
 Result<UniqueFd> listen_at(const std::string& path) {
   const auto address = socket_address(path);
   if (!address) return Error{ErrorCode::Usage, "'" + path + "' is too long for the path of a socket"};
@@ -102,7 +102,7 @@ private:
     ucred peer{};
     socklen_t size = sizeof peer;
     ::getsockopt(program.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size);
-    const timeval patience{10, 0}; // somebody who connects and says nothing
+    const timeval patience{10, 0}; // for a client that connects and sends nothing
     ::setsockopt(program.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     const pid_t worker = ::fork();
     if (worker < 0)
