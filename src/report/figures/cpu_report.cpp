@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kThreadsShown = 8;
 
-// What the rows of a table are told apart by, and called.
+// What distinguishes and names the rows of a table.
 class Grouping {
 public:
   Grouping(const StackNames& names, GroupBy by) : names_(names), by_(by) {}
@@ -63,7 +63,7 @@ public:
       const std::uint64_t key = grouping_.key(frames[i]);
       if (!seen.insert(key).second) continue;
       Entry& entry = entries_[key];
-      // Where a function itself was is better to know than where it called somebody.
+      // Where a function itself was running says more than where it called another.
       const std::uint64_t weight = i == 0 ? time.time.us * 1000 : time.time.us;
       if (weight > entry.heaviest || entry.heaviest == 0) {
         entry.heaviest = weight;

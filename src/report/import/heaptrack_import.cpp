@@ -80,7 +80,8 @@ private:
   struct Allocation {
     std::uint64_t size = 0;
     StackId stack;
-    // Addresses of its blocks. heaptrack does not tell which of several like blocks is released: the latest is as good as any.
+    // Addresses of its blocks. heaptrack does not record which of several like blocks is released: the latest is as
+    // good as any.
     std::vector<std::uint64_t> live{}, spare{};
   };
 

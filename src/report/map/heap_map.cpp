@@ -47,7 +47,7 @@ std::uint64_t rows_of(std::uint64_t bytes, std::uint64_t cell_bytes, std::size_t
   return bytes / row + (bytes % row != 0);
 }
 
-// The smallest cells with which the ranges take so many rows.
+// The smallest cells with which the ranges fit into this many rows.
 std::uint64_t common_cell(const std::vector<MapPart>& parts, std::size_t columns, std::size_t rows) {
   std::uint64_t cell = kLeastCell;
   const auto taken = [&] {

@@ -138,7 +138,7 @@ private:
     out_ += "\n";
   }
 
-  // Rows in which nothing ever was are told, not shown, when there are several.
+  // Several rows in which nothing ever was are summed up, not shown.
   bool skip_same(const MapPart& part, std::size_t row) {
     if (row < quiet_until_) return true;
     quiet_until_ = 0;
@@ -259,7 +259,7 @@ private:
   const TextStyle& style_;
   std::string out_;
   std::string legend_line_;
-  std::size_t quiet_until_ = 0; // a cell: rows up to there are told already
+  std::size_t quiet_until_ = 0; // a cell: rows up to there are already summed up
 };
 
 } // namespace

@@ -7,7 +7,8 @@
 namespace heaptape {
 namespace {
 
-// The C library writes out what is to be repeated, so that counts within counts multiply. What they come to at most, if all of them were.
+// The C library writes out what is to be repeated, so that counts within counts multiply. What they come to at most, if
+// all of them were.
 std::uint64_t repetitions(const std::string& expression) {
   std::uint64_t product = 1;
   for (std::size_t open = expression.find('{'); open != expression.npos; open = expression.find('{', open + 1)) {

@@ -27,8 +27,8 @@ public:
   // `pc` is a return address. When modules took turns at that address, the one seen last at `time_us` is meant.
   FramePlace find(std::uint64_t pc, std::uint64_t time_us) const;
 
-  // "0x7f3c1f48a1f3  libc.so.6+0x8a1f3" for one node of a stack, "?" instead of the module when none is known. Valid until the
-  // next call, as below.
+  // "0x7f3c1f48a1f3  libc.so.6+0x8a1f3" for one node of a stack, "?" instead of the module when none is known. Valid
+  // until the next call, as below.
   std::string_view text(StackId node, std::uint64_t time_us);
   // {"pc":"0x7f3c1f48a1f3","module":"libc.so.6","offset":"0x8a1f3"}; without a module only the first.
   std::string_view json(StackId node, std::uint64_t time_us);

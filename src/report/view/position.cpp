@@ -94,7 +94,7 @@ private:
       if (end == rest_.npos || !take_mark(rest_.substr(1, end - 1), end + 1, moment)) return no_position();
       return Unit{};
     }
-    if (take_longest_mark(moment, true)) return Unit{}; // "start-up" is no sum
+    if (take_longest_mark(moment, true)) return Unit{}; // "start-up" is not a sum
     const std::string_view before = rest_;
     const std::string_view term = take_term();
     if (term == "^" || term == "start") {
