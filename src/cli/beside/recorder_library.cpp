@@ -13,8 +13,8 @@
 namespace heaptape::cli {
 namespace {
 
-// From the folder of the binary to the recorder: installed (see HEAPTAPE_RECORDER_FROM_BIN in CMakeLists.txt), in the build
-// tree, or just beside it.
+// From the folder of the binary to the recorder: installed (see HEAPTAPE_RECORDER_FROM_BIN in CMakeLists.txt), in the
+// build tree, or just beside it.
 constexpr std::array<std::string_view, 3> kPlaces{HEAPTAPE_RECORDER_FROM_BIN "/libheaptape.so", "../lib/libheaptape.so",
                                                   "libheaptape.so"};
 

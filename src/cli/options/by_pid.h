@@ -1,4 +1,4 @@
-// Running programs as tapes: "-p PID" stands for the tape of the program's recording, with everything that has happened up to now on it.
+// Running programs as tapes: "-p PID" stands for the tape of the program's recording, with everything up to now on it.
 #pragma once
 
 #include <sys/types.h>
@@ -16,8 +16,8 @@ namespace heaptape::cli {
 
 Result<pid_t> parse_pid(std::string_view text);
 
-// The arguments of a command that reads tapes, each "-p PID", "--pid PID" or "--pid=PID" in front of a "--" replaced by the tape it means,
-// which is said on standard error. They live as long as the process.
+// The arguments of a command that reads tapes, each "-p PID", "--pid PID" or "--pid=PID" before a "--" replaced by the
+// tape it means, which is named on standard error. They live as long as the process.
 Result<Arguments> with_tapes_of_programs(Arguments arguments);
 
 // The recording that is writing this tape; nullopt: none is, or it is another user's.

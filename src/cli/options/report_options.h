@@ -29,13 +29,13 @@ public:
   Result<NameForm> names() const;
   Result<TextStyle> style() const;
   Result<FrameFilter> filter() const; // rules in the order they were given
-  // Of --where; everything when it was not given. The view must outlive it.
+  // The filter of --where; accepts everything when not given. The view must outlive it.
   Result<Filter> where(const TapeView& view) const;
-  // Those of the files, and those that the program brings along.
+  // Those of the files, and the program's own.
   Result<Suppressions> suppressions(const TapeReader& tape) const;
 
-  // Opens a tape, or the newest here when the name is empty. Shows progress on a terminal; says where names come from and what
-  // is wrong with the tape.
+  // Opens a tape, or the newest here when the name is empty. Shows progress on a terminal; reports where names come
+  // from and what is wrong with the tape.
   Result<TapeView> open(std::string& tape) const;
 
 private:

@@ -20,7 +20,7 @@ struct SessionWishes {
 // Takes --at, --names, --color and --limit out of the words.
 Result<SessionWishes> take_session_options(Words& words);
 
-// Opens the tape, or the newest here; says on standard error what is wrong with it.
+// Opens the tape, or the newest here; reports on standard error what is wrong with it.
 Result<Session> open_session(SessionWishes& wishes);
 
 } // namespace heaptape::cli

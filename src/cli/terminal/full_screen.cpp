@@ -102,7 +102,7 @@ FullScreen::FullScreen(UniqueFd terminal) : terminal_(std::move(terminal)) {
   raw.c_lflag &= static_cast<tcflag_t>(~(ICANON | ECHO));
   raw.c_cc[VMIN] = 1;
   raw.c_cc[VTIME] = 0;
-  raw.c_cc[VSUSP] = _POSIX_VDISABLE; // stopped, we would leave a screen behind that nobody looks after
+  raw.c_cc[VSUSP] = _POSIX_VDISABLE; // stopped, we would leave the terminal in raw mode
   ::tcsetattr(terminal_.get(), TCSAFLUSH, &raw);
   (void)!::write(terminal_.get(), kEnter.data(), kEnter.size());
 }
