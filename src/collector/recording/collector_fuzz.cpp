@@ -1,6 +1,5 @@
-// Hostile shared memory: the input is a script that writes into slots, records, nodes, the module log and the header
-// while the collector drains. Nothing may crash, hang, or need unbounded memory, and what comes out must be well
-// formed.
+// Hostile shared memory: the input is a script that writes into slots, records, nodes, the module log and the header while
+// the collector drains. Nothing may crash, hang, or need unbounded memory, and what comes out must be well formed.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

@@ -1,5 +1,5 @@
-// All rings of a program, merged by time into one stream. Works in rounds: read what is ready, find the moment up to
-// which nothing earlier can still appear, hand on everything up to it. One thread at a time.
+// All rings of a program, merged by time into one stream. Works in rounds: read what is ready, find the moment up to which
+// nothing earlier can still appear, hand on everything up to it. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,7 @@ namespace heaptape {
 // Receives the merged stream, in batches.
 class ItemConsumer {
 public:
-  // The items are in order, and all are later than any handed over before (but for a clock's quirks). They may be
-  // changed.
+  // The items are in order, and all are later than any handed over before (but for a clock's quirks). They may be changed.
   virtual void consume(std::span<RingItem> items) = 0;
 
 protected:
@@ -46,9 +45,8 @@ public:
   // One round. Wakes threads that wait for space.
   Round round(const TickClock& clock, ItemConsumer& consumer);
 
-  // The same without waiting for threads inside a hook: a debugger may have stopped one there. What such a thread has
-  // not published yet comes later and is stamped earlier than what is handed over now; nobody can have acted upon it,
-  // so the order is still possible.
+  // The same without waiting for threads inside a hook: a debugger may have stopped one there. What such a thread has not published yet
+  // comes later and is stamped earlier than what is handed over now; nobody can have acted upon it, so the order is still possible.
   Round round_at_once(const TickClock& clock, ItemConsumer& consumer);
 
   // Everything that happened up to this moment has been handed over.
@@ -66,8 +64,8 @@ public:
     }
   }
 
-  // The earliest item that has not been handed over, lies at or before `until` and satisfies `matches`; nullptr when
-  // there is none. For repairs, see EventBuilder.
+  // The earliest item that has not been handed over, lies at or before `until` and satisfies `matches`; nullptr when there is
+  // none. For repairs, see EventBuilder.
   template <class Matches>
   RingItem* find_ahead(std::uint64_t until, Matches&& matches) {
     RingItem* best = nullptr;

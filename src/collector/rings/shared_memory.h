@@ -1,5 +1,5 @@
-// The memory shared with the program (wire/layout.h), created here and mapped whole. The accessors check nothing but
-// their own arguments: what the program wrote is hostile and checked by whoever reads it.
+// The memory shared with the program (wire/layout.h), created here and mapped whole. The accessors check nothing but their
+// own arguments: what the program wrote is hostile and checked by whoever reads it.
 #pragma once
 
 #include <cstddef>

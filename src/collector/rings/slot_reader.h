@@ -1,5 +1,5 @@
-// Takes the ready records out of one slot's ring, in order, into a queue of private copies. Trusts nothing it reads:
-// the position is our own, and a ring never yields more than its capacity at once.
+// Takes the ready records out of one slot's ring, in order, into a queue of private copies. Trusts nothing it reads: the
+// position is our own, and a ring never yields more than its capacity at once.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ public:
   // Copies up to `limit` ready records and frees their space. Each ThreadStart record begins a new thread in `threads`.
   std::size_t read(std::size_t limit, ThreadList& threads);
 
-  // For a ring whose owner is gone: goes over up to `limit` reserved records and passes by those that never became
-  // ready. Those are counted and closed, so that they do not look ready one lap later. True: there are more.
+  // For a ring whose owner is gone: goes over up to `limit` reserved records and passes by those that never became ready.
+  // Those are counted and closed, so that they do not look ready one lap later. True: there are more.
   bool read_past_holes(std::size_t limit, ThreadList& threads);
 
   // The next record is ready, so read() would yield something.
