@@ -2,6 +2,7 @@
 # heaptape_fuzz(); heaptape_recorder_gate() comes from recorder_gate.cmake.
 option(HEAPTAPE_TESTS "Build the tests" ON)
 option(HEAPTAPE_WERROR "Treat warnings as errors" ON)
+option(HEAPTAPE_PCH "Precompile the headers that the libraries share; without it a missing #include is found" ON)
 option(HEAPTAPE_FUZZ "Build the libFuzzer targets (clang only)" OFF)
 option(HEAPTAPE_STATIC "Link heaptape statically: it needs nothing of the host, and cannot ask debuginfod" OFF)
 set(HEAPTAPE_SANITIZE "" CACHE STRING "Sanitizers for the hosted code, e.g. address,undefined; never for the recorder")
@@ -50,7 +51,7 @@ if(HEAPTAPE_SANITIZE)
 endif()
 if(HEAPTAPE_FUZZ)
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    message(FATAL_ERROR "HEAPTAPE_FUZZ needs clang; use the preset 'fuzz'")
+    message(FATAL_ERROR "HEAPTAPE_FUZZ needs clang; use the preset 'check'")
   endif()
   target_compile_options(heaptape_hosted INTERFACE -fsanitize=fuzzer-no-link)
 endif()
@@ -71,13 +72,16 @@ function(heaptape_library name)
   add_library(${name} STATIC ${arg_SOURCES})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${name} PUBLIC ${arg_LINK} PRIVATE heaptape_hosted ${arg_PRIVATE_LINK})
-  if(NOT name STREQUAL heaptape_base)
+  if(NOT HEAPTAPE_PCH)
+    set_target_properties(${name} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
+  elseif(NOT name STREQUAL heaptape_base)
     target_precompile_headers(${name} REUSE_FROM heaptape_base)
   endif()
 endfunction()
 
 # heaptape_test(NAME SOURCES file... LINK library...)
-# A GoogleTest program; each TEST becomes a test of ctest, with the label "unit".
+# A GoogleTest program; each TEST becomes a test of ctest, with the label "unit". Under a sanitizer, where starting a program
+# takes longer than most tests, the whole program is one test.
 function(heaptape_test name)
   if(NOT HEAPTAPE_TESTS)
     return()
@@ -90,12 +94,17 @@ function(heaptape_test name)
   target_precompile_headers(${name} PRIVATE <gtest/gtest.h>)
   target_compile_options(${name} PRIVATE -O0)
   add_dependencies(heaptape_unit_tests ${name})
-  # PRE_TEST: a sanitizer build may need another environment to start than the build has (see ./test).
-  gtest_discover_tests(
-    ${name}
-    DISCOVERY_MODE PRE_TEST
-    DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS unit TIMEOUT 300)
+  if(HEAPTAPE_SANITIZE)
+    add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+    set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 900)
+  else()
+    # PRE_TEST: a build without running what was built is quicker, and possible for another machine.
+    gtest_discover_tests(
+      ${name}
+      DISCOVERY_MODE PRE_TEST
+      DISCOVERY_TIMEOUT 60
+      PROPERTIES LABELS unit TIMEOUT 300)
+  endif()
 endfunction()
 
 # heaptape_fuzz(NAME SOURCES file... LINK library... [CORPUS folder])

@@ -8,16 +8,24 @@
  *     elapsed  thr     change       live   from OS      stack  check point
  *    801.6 us    1  +139.2 kB   100.2 MB  144.0 MB+    1.90 kB  entrant updated  42 anna
  *
- * elapsed: since t1. change: of the live heap since the check point before, of whatever thread; yellow when it grew, green when it shrank.
- * live: what the program has allocated and not freed; exact when it is recorded, else the C library's figure, which counts its own overhead
- * (then a ~ stands in front). from OS: what the C library got from the system for it; red, and with a +, when it is more than before. stack: how
- * much of the calling thread's stack is in use. The check point is also a mark on the tape.
+ * elapsed: since t1.
+ * change:  of the live heap since the previous check point of any thread; yellow if it grew, green if
+ *          it shrank.
+ * live:    what the program has allocated and not freed. Exact when recorded; otherwise the C
+ *          library's figure, which counts its own overhead (then a ~ stands in front).
+ * from OS: what the C library got from the system for its heap; red, and with a +, if it is more than
+ *          before.
+ * stack:   how much of the calling thread's stack is in use.
  *
- * heaptape_checkpoint_options("bytes,trim") chooses, and the environment variable HEAPTAPE_CHECKPOINT (same words) overrides:
+ * The check point is also a mark on the tape.
+ *
+ * heaptape_checkpoint_options("bytes,trim") sets options; the environment variable
+ * HEAPTAPE_CHECKPOINT (same words) overrides them:
  *   human (default) or bytes        how amounts are written
- *   as-is (default) or trim         trim: first give back to the system what malloc holds for nothing (slow)
+ *   as-is (default) or trim         trim: first give unused memory of malloc back to the system (slow)
  *   color, no-color                 default: on terminals, unless NO_COLOR is set
- *   stderr (default), quiet, file=PATH   where lines go: nowhere, or at the end of a file. The mark is made in any case
+ *   stderr (default), quiet, file=PATH   where lines go: quiet: nowhere; a file is appended to. The
+ *                                   mark is made in any case
  *
  * A line is one write, so lines of several threads never mix. Nothing here allocates.
  */
@@ -47,9 +55,10 @@ enum {
   HEAPTAPE_OPTIONS_KNOWN = 32 /* the environment has been looked at */
 };
 
-/* What all check points of the process share, whatever files they are in: one weak definition in each, of which one is taken. */
+/* What all check points of the process share, whatever source files they are in: each has a weak
+ * definition, and the linker takes one of them. */
 struct heaptape_checkpoint_state {
-  long long live;       /* at the check point before */
+  long long live;       /* at the previous check point */
   long long from_os;    /* likewise */
   unsigned seen;        /* 0: none yet; 1: its live heap was exact; 2: it was the C library's */
   unsigned options;     /* HEAPTAPE_OPTION_ */
@@ -81,7 +90,7 @@ static inline void heaptape_set_file(const char* path, unsigned long length) {
     heaptape_write_all(2, "heaptape: the file for check points cannot be opened; they go to stderr\n", 72);
 }
 
-/* A word that means nothing is told once, and does nothing. */
+/* An unknown word is reported once and has no effect. */
 static inline void heaptape_tell_option(const char* word, unsigned long length) {
   struct heaptape_line line;
   unsigned long i;
@@ -125,7 +134,7 @@ static inline void heaptape_set_options(const char* words) {
   }
 }
 
-/* Words from the list above, separated by commas. What the environment says comes last, and so wins. */
+/* Words from the list above, separated by commas. The environment comes last, and so wins. */
 __attribute__((unused)) static void heaptape_checkpoint_options(const char* words) {
   heaptape_set_options(words);
   heaptape_set_options(getenv("HEAPTAPE_CHECKPOINT"));
@@ -213,7 +222,7 @@ static inline void heaptape_put_line(struct heaptape_line* line, const struct he
   heaptape_put(line, "\n");
 }
 
-/* Compares with the check point before and becomes it. */
+/* Compares with the previous check point, and becomes the previous one for the next. */
 static inline void heaptape_note_change(struct heaptape_checkpoint_facts* facts) {
   struct heaptape_checkpoint_state* state = &heaptape_checkpoints;
   const unsigned now = facts->exact ? 1 : 2;
@@ -245,7 +254,7 @@ __attribute__((noinline, unused)) static void heaptape_make_checkpoint(double el
   if ((options & HEAPTAPE_OPTION_QUIET) != 0) return;
   heaptape_ask_libc(&libc_live, &facts.from_os);
   facts.live = facts.exact ? (long long)figures.live_bytes : libc_live;
-  if (facts.from_os < facts.live) facts.from_os = heaptape_private_memory(); /* another malloc than the C library's */
+  if (facts.from_os < facts.live) facts.from_os = heaptape_private_memory(); /* not the C library's malloc */
   facts.threads = heaptape_thread_count();
   facts.stack = heaptape_stack_in_use(frame);
   heaptape_note_change(&facts);

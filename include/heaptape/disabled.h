@@ -1,5 +1,5 @@
-/* <heaptape/heaptape.h> with -DHEAPTAPE_DISABLE: everything can be written, and nothing comes of it. The printf forms do not even look at
- * their arguments. */
+/* <heaptape/heaptape.h> with -DHEAPTAPE_DISABLE: everything compiles, and does nothing. The printf
+ * forms do not even evaluate their arguments. */
 #ifndef HEAPTAPE_DISABLED_H
 #define HEAPTAPE_DISABLED_H
 
@@ -28,7 +28,7 @@ HEAPTAPE_NOTHING int heaptape_heap(struct heaptape_figures* figures) { return (v
 HEAPTAPE_NOTHING double heaptape_now(void) { return 0; }
 HEAPTAPE_NOTHING void heaptape_checkpoint_options(const char* words) { (void)words; }
 
-/* Never defined, never called: only their arguments are checked. */
+/* Never defined, never called: they only let the compiler check the arguments. */
 __attribute__((format(printf, 1, 2))) int heaptape_check_textf(const char* format, ...);
 __attribute__((format(printf, 2, 3))) int heaptape_check_checkpoint(double t1, const char* format, ...);
 #define heaptape_textf(...) ((void)sizeof(heaptape_check_textf(__VA_ARGS__)))

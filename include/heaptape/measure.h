@@ -1,5 +1,6 @@
-/* What <heaptape/checkpoint.h> measures and how it writes numbers: system calls of its own, so that nothing allocates, errno stays, and no
- * feature macro is needed. Not for use, but for heaptape_now(). */
+/* What <heaptape/checkpoint.h> measures and how it writes numbers. It makes its own system calls, so
+ * that nothing allocates, errno stays, and no feature macro is needed. Internal, except for
+ * heaptape_now(). */
 #ifndef HEAPTAPE_MEASURE_H
 #define HEAPTAPE_MEASURE_H
 
@@ -26,7 +27,7 @@ static inline long heaptape_system_call(long number, long first, long second, lo
   return result;
 }
 
-/* Seconds of a clock that only goes forward. */
+/* Seconds of a clock that never goes back. */
 static inline double heaptape_now(void) {
   long now[2] = {0, 0};
   (void)heaptape_system_call(228, 1, (long)now, 0); /* clock_gettime, CLOCK_MONOTONIC */
@@ -43,7 +44,7 @@ static inline void heaptape_write_all(int file, const char* text, unsigned long 
   }
 }
 
-/* A small file of /proc, ended by NUL; empty when it cannot be read. */
+/* Reads a small file of /proc and ends it with a NUL; empty if it cannot be read. */
 static inline void heaptape_read_file(const char* path, char* text, unsigned long room) {
   const long file = heaptape_system_call(2, (long)path, 02000000, 0); /* open, O_CLOEXEC */
   long length = file < 0 ? 0 : heaptape_system_call(0, file, (long)text, (long)room - 1);
@@ -51,7 +52,7 @@ static inline void heaptape_read_file(const char* path, char* text, unsigned lon
   text[length < 0 ? 0 : length] = '\0';
 }
 
-/* The number in front of the text, which moves behind it and the space that follows. */
+/* The number at the front of the text; moves the text past it and the space that follows. */
 static inline long heaptape_take_number(const char** text) {
   long number = 0;
   for (; **text >= '0' && **text <= '9'; ++*text) number = number * 10 + (**text - '0');
@@ -66,7 +67,7 @@ static inline long heaptape_thread_count(void) {
   int field;
   heaptape_read_file("/proc/self/stat", text, sizeof text);
   for (const char* each = text; *each != '\0'; ++each)
-    if (*each == ')') at = each; /* the name of the program may hold anything */
+    if (*each == ')') at = each; /* the name of the program may contain anything */
   for (field = 2; field < 20 && *at != '\0'; ++field)
     while (*at != '\0' && *at++ != ' ') {}
   return heaptape_take_number(&at);
@@ -84,8 +85,9 @@ static inline long long heaptape_private_memory(void) {
   return (resident - shared) * 4096LL;
 }
 
-/* How much of the stack is in use from a frame outwards. A thread's control block sits at the top of its stack; the first thread's
- * stack is the kernel's. 0: the frame is on another stack, a coroutine's say. */
+/* How much of the stack is in use from a frame outwards. A thread's control block sits at the top of
+ * its stack; the first thread's stack is made by the kernel. 0: the frame is on another stack, such as
+ * a coroutine's. */
 static inline long long heaptape_stack_in_use(const void* frame) {
   const char* top;
   void** end;
@@ -104,7 +106,7 @@ static inline void heaptape_ask_libc(long long* live, long long* from_os) {
   *live = (long long)(info.uordblks + info.hblkhd);
   *from_os = (long long)(info.arena + info.hblkhd);
 }
-#else /* what there is cannot count beyond 2 GB */
+#else /* the older mallinfo() cannot count beyond 2 GB */
 static inline void heaptape_ask_libc(long long* live, long long* from_os) {
   *live = *from_os = heaptape_private_memory();
 }
@@ -118,7 +120,7 @@ static inline void heaptape_trim(void) {
 
 /* --------------------------------------------------------------------------------------------------------------- text */
 
-/* A line under way; what does not fit is left out, but for its end. */
+/* A line being built; what does not fit is left out, except for its end. */
 struct heaptape_line {
   unsigned long length;
   char text[3800]; /* below what a pipe takes at once */
@@ -131,7 +133,7 @@ static inline void heaptape_put_char(struct heaptape_line* line, char c) {
 static inline void heaptape_put(struct heaptape_line* line, const char* text) {
   for (; *text != '\0'; ++text) heaptape_put_char(line, *text);
 }
-/* A line stays a line, and a terminal obeys nothing. */
+/* Without control characters: a line stays a line, and a terminal has nothing to obey. */
 static inline void heaptape_put_printable(struct heaptape_line* line, const char* text) {
   for (; *text != '\0'; ++text) heaptape_put_char(line, (unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text);
 }
@@ -162,7 +164,7 @@ static inline char* heaptape_exact_number(char* to, unsigned long long number) {
   return to;
 }
 
-/* An amount of thousandths with one digit behind the point, or two below ten; without asking the locale. */
+/* An amount of thousandths with one digit after the point, or two below ten; ignores the locale. */
 static inline char* heaptape_decimal(char* to, unsigned long long thousandths) {
   const int two = thousandths < 9995;
   const unsigned long long rounded = two ? (thousandths + 5) / 10 : (thousandths + 50) / 100;

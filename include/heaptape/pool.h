@@ -5,8 +5,9 @@
  *   ...
  *   heaptape_pool_reset("parser arena");      // the arena is empty again
  *
- * A pool is a named set of blocks that lie inside other memory: a block of malloc's, a mapping, an array. Its blocks are counted
- * by themselves (heaptape pools), never as heap: the memory that they lie in is counted there already.
+ * A pool is a named set of blocks that lie inside other memory: a malloc block, a mapping, an array.
+ * Its blocks are counted separately (heaptape pools), never as heap: the memory they lie in is
+ * counted there already.
  */
 #ifndef HEAPTAPE_POOL_H
 #define HEAPTAPE_POOL_H
@@ -20,7 +21,7 @@ extern "C" {
 #endif
 
 #ifndef HEAPTAPE_DISABLE
-/* A null block means the whole pool. Not for use: call what is below. */
+/* A null block means the whole pool. Internal: call the functions below instead. */
 typedef void (*heaptape_pool_function)(const char* pool, const void* block, size_t size, unsigned is_free);
 HEAPTAPE_FIND(heaptape_pool_function, heaptape_find_pool, "heaptape_recorder_pool")
 
@@ -30,8 +31,8 @@ static inline void heaptape_send_pool(const char* pool, const void* block, size_
 }
 #endif
 
-/* A block was taken from a pool: call it after the allocation. Null blocks are not recorded. Pools with equal names are one pool; up to
- * 240 bytes of a name are looked at. There may be 4095 pools. */
+/* A block was taken from a pool: call it after the allocation. Null blocks are not recorded. Pools
+ * with equal names are one pool; at most 240 bytes of a name count. There may be 4095 pools. */
 static inline void heaptape_alloc(const char* pool, const void* block, size_t size) {
 #ifdef HEAPTAPE_DISABLE
   (void)pool, (void)block, (void)size;
@@ -40,7 +41,8 @@ static inline void heaptape_alloc(const char* pool, const void* block, size_t si
 #endif
 }
 
-/* A block goes back to its pool: call it before that, so that no other thread has the block earlier. */
+/* A block goes back to its pool: call it before the release, so that no other thread can have the
+ * block earlier. */
 static inline void heaptape_free(const char* pool, const void* block) {
 #ifdef HEAPTAPE_DISABLE
   (void)pool, (void)block;
@@ -49,7 +51,7 @@ static inline void heaptape_free(const char* pool, const void* block) {
 #endif
 }
 
-/* Everything in a pool ends at once, as when an arena is emptied. */
+/* All blocks of a pool end at once, as when an arena is emptied. */
 static inline void heaptape_pool_reset(const char* pool) {
 #ifdef HEAPTAPE_DISABLE
   (void)pool;

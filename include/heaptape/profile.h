@@ -7,8 +7,9 @@
  *   serve();
  *   heaptape_profile_stop();
  *
- * The samples go onto the tape of the recording, beside the heap events: 'heaptape cpu --segment 2' shows those of one segment. Nothing to
- * link. Without the recorder a call costs one predictable branch; with -DHEAPTAPE_DISABLE it costs nothing.
+ * The samples go onto the tape, beside the heap events: 'heaptape cpu --segment 2' shows those of one
+ * segment. There is nothing to link. Without the recorder a call costs one predictable branch; with
+ * -DHEAPTAPE_DISABLE it costs nothing.
  */
 #ifndef HEAPTAPE_PROFILE_H
 #define HEAPTAPE_PROFILE_H
@@ -20,7 +21,7 @@ extern "C" {
 #endif
 
 #ifndef HEAPTAPE_DISABLE
-/* Not for use: call what is below. */
+/* Internal: call the functions below instead. */
 typedef void (*heaptape_profile_function)(unsigned call, unsigned hz);
 HEAPTAPE_FIND(heaptape_profile_function, heaptape_find_profile, "heaptape_recorder_profile")
 
@@ -30,8 +31,9 @@ static inline void heaptape_send_profile(unsigned call, unsigned hz) {
 }
 #endif
 
-/* Begins a segment: from here on every thread is sampled, `hz` times (1 to 5000) per second of CPU time that it uses. A segment that is
- * under way ends. Segments are numbered from 1; each has its own samples only. */
+/* Begins a segment: from here on every thread is sampled, `hz` times (1 to 5000) per second of CPU
+ * time that it uses. The current segment, if any, ends. Segments are numbered from 1; each has only
+ * its own samples. */
 static inline void heaptape_profile_start(unsigned hz) {
 #ifdef HEAPTAPE_DISABLE
   (void)hz;
@@ -40,14 +42,14 @@ static inline void heaptape_profile_start(unsigned hz) {
 #endif
 }
 
-/* Ends the segment under way and begins the next one; does nothing when there is none. */
+/* Ends the current segment and begins the next one; does nothing if there is none. */
 static inline void heaptape_profile_dump(void) {
 #ifndef HEAPTAPE_DISABLE
   heaptape_send_profile(1, 0);
 #endif
 }
 
-/* Ends the segment under way. */
+/* Ends the current segment. */
 static inline void heaptape_profile_stop(void) {
 #ifndef HEAPTAPE_DISABLE
   heaptape_send_profile(2, 0);

@@ -1,4 +1,4 @@
-/* The functions of the recorder that <heaptape/heaptape.h> calls. Not for use: call what is there. */
+/* The functions of the recorder that <heaptape/heaptape.h> calls. Internal: use that header instead. */
 #ifndef HEAPTAPE_RECORDER_H
 #define HEAPTAPE_RECORDER_H
 
@@ -15,7 +15,8 @@ extern "C" {
 typedef void (*heaptape_mark_function)(const char* name, unsigned kind);
 HEAPTAPE_FIND(heaptape_mark_function, heaptape_find_mark, "heaptape_recorder_mark")
 
-/* Any bytes, not ended by NUL; with an answer (five figures) also a question, true when it was answered. */
+/* Any bytes, without a NUL at the end. With an answer (five figures) it is also a query; true if it
+ * was answered. */
 typedef int (*heaptape_note_function)(const char* bytes, unsigned long length, unsigned kind, unsigned long* answer);
 HEAPTAPE_FIND(heaptape_note_function, heaptape_find_note, "heaptape_recorder_note")
 
@@ -32,7 +33,7 @@ static inline void heaptape_send_mark(const char* name, unsigned kind) {
 
 enum { HEAPTAPE_VALUE_NONE = 0, HEAPTAPE_VALUE_INTEGER = 1, HEAPTAPE_VALUE_REAL = 2 };
 
-/* Copies up to `room` bytes of a text without its NUL; returns how many. */
+/* Copies up to `room` bytes of a text without its NUL; returns their number. */
 static inline unsigned long heaptape_copy_text(char* to, const char* text, unsigned long room) {
   unsigned long length = 0;
   if (text != 0)
@@ -40,7 +41,8 @@ static inline unsigned long heaptape_copy_text(char* to, const char* text, unsig
   return length;
 }
 
-/* A mark with a value and a detail: name, NUL, sort of value, its eight bytes, detail. There must be a recorder. */
+/* A mark with a value and a detail: name, NUL, sort of value, its eight bytes, detail. Needs a
+ * recorder. */
 __attribute__((noinline, unused)) static int heaptape_send_note(const char* name, unsigned kind, int sort,
                                                                 unsigned long bits, const char* detail,
                                                                 unsigned long* answer) {
@@ -54,7 +56,7 @@ __attribute__((noinline, unused)) static int heaptape_send_note(const char* name
   return heaptape_find_note()(bytes, length, kind, answer);
 }
 
-/* "NAME begin" or "NAME end". There must be a recorder. */
+/* "NAME begin" or "NAME end". Needs a recorder. */
 __attribute__((noinline, unused)) static int heaptape_send_scope(const char* name, unsigned kind,
                                                                  unsigned long* answer) {
   char text[HEAPTAPE_LONGEST_NAME + 8];

@@ -1,4 +1,4 @@
-// The C++ side of <heaptape/heaptape.h>: check points with values, scopes, pauses that end by themselves.
+// The C++ side of <heaptape/heaptape.h>: check points with values, scopes, pauses that end on their own.
 #ifndef HEAPTAPE_SCOPE_H
 #define HEAPTAPE_SCOPE_H
 
@@ -12,7 +12,7 @@ namespace heaptape {
 
 namespace detail {
 
-// Seconds since t1: a number from heaptape_now(), or a time_point of whatever clock.
+// Seconds since t1: a number from heaptape_now(), or a time_point of any clock.
 template <class Time>
 double seconds_since(const Time& t1) {
   if constexpr (std::is_arithmetic_v<Time>) {
@@ -26,8 +26,9 @@ double seconds_since(const Time& t1) {
 
 } // namespace detail
 
-// Prints one line about time and memory, and makes a mark called `label` (see <heaptape/checkpoint.h>). Values may be numbers, texts,
-// pointers, enumerators, and whatever can be written to a std::ostream.
+// Prints one line about time and memory, and makes a mark named `label` (see <heaptape/checkpoint.h>).
+// Values may be numbers, texts, pointers, enumerators, and anything that can be written to a
+// std::ostream.
 template <class Time, class... Values>
 [[gnu::noinline]] void checkpoint(const Time& t1, const char* label, const Values&... values) {
   const double elapsed = detail::seconds_since(t1);
@@ -37,7 +38,7 @@ template <class Time, class... Values>
   heaptape_make_checkpoint(elapsed, label, text.c_str(), __builtin_frame_address(0));
 }
 
-// A number of the program's own; integers are kept exactly.
+// A number from the program; integers are kept exactly.
 template <class Number>
 void number(const char* name, Number value) {
   if constexpr (std::is_integral_v<Number> || std::is_enum_v<Number>)
@@ -48,9 +49,10 @@ void number(const char* name, Number value) {
 
 enum class print { no, yes };
 
-// What a part of the program costs: marks at its beginning and end, called "NAME begin" and "NAME end", which every report accepts as
-// moments ('heaptape scopes TAPE' adds up all of a name). With print::yes also a line when it ends, written where check points go. The
-// name must live as long as the scope. Nested and repeated scopes are fine.
+// What a part of the program costs: marks at its beginning and end, named "NAME begin" and "NAME end",
+// which every report accepts as moments ('heaptape scopes TAPE' adds up all scopes of a name). With
+// print::yes it also prints a line when it ends, to wherever check points go. The name must live as
+// long as the scope. Nested and repeated scopes are fine.
 class scope {
 public:
   explicit scope(const char* name, print wanted = print::no) : name_(name), print_(wanted == print::yes) {
@@ -64,7 +66,7 @@ public:
   scope& operator=(const scope&) = delete;
 
 private:
-  // False: only the C library's figure of what is live.
+  // False: `figures` has only the C library's figure of what is live.
   bool measure(unsigned kind, heaptape_figures& figures) const {
     if (heaptape_find_note() != nullptr &&
         heaptape_send_scope(name_, kind, print_ ? &figures.live_bytes : nullptr) != 0)
@@ -132,7 +134,7 @@ private:
   bool exact_ = false;
 };
 
-// While one lives, new blocks are not recorded: heaptape_pause() and heaptape_resume().
+// While one exists, new blocks are not recorded: heaptape_pause() and heaptape_resume().
 class paused {
 public:
   paused() { heaptape_pause(); }

@@ -1,5 +1,6 @@
-// Values of check points as text: numbers, texts, pointers, enumerators, and whatever can be written to a std::ostream. Writes into a
-// given buffer and never allocates (but what an operator<< of the program's own does). Not for use: see <heaptape/checkpoint.h>.
+// Values of check points as text: numbers, texts, pointers, enumerators, and anything that can be
+// written to a std::ostream. Writes into a given buffer and never allocates (except what the program's
+// own operator<< does). Internal: see <heaptape/checkpoint.h>.
 #ifndef HEAPTAPE_VALUES_H
 #define HEAPTAPE_VALUES_H
 
@@ -13,7 +14,7 @@
 namespace heaptape {
 namespace detail {
 
-// Text that grows up to a limit and always ends with NUL; with dots where something is missing.
+// Text that grows up to a limit and always ends with NUL; if something is missing, dots say so.
 struct value_text {
   char text[1024];
   std::size_t length = 0;
@@ -39,7 +40,7 @@ template <class T>
 struct is_text<T, std::enable_if_t<std::is_convertible_v<decltype(std::declval<const T&>().data()), const char*> &&
                                    std::is_integral_v<decltype(std::declval<const T&>().size())>>> : std::true_type {};
 
-// Declared but not defined as long as the program does not include <ostream>; then nothing can be written to one either.
+// Without <ostream> a stream is declared but not defined; then nothing can be written to one either.
 template <class T, class = void>
 struct can_be_streamed : std::false_type {};
 template <class T>
@@ -48,7 +49,7 @@ struct can_be_streamed<T, std::void_t<decltype(std::declval<std::basic_ostream<c
 
 template <class T, class Char>
 void put_streamed(value_text& out, const T& value, Char) {
-  // Dependent, so that it is looked at only where somebody has included what it needs.
+  // Depends on Char, so that it is compiled only if the program has included what it needs.
   struct buffer : std::basic_streambuf<Char> {
     explicit buffer(value_text& to) : to_(to) {}
     typename std::basic_streambuf<Char>::int_type overflow(typename std::basic_streambuf<Char>::int_type c) override {

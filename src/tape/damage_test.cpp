@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "tape/reader.h"
 #include "tape/block_scanner.h"
 #include "tape/event_block.h"
 #include "tape/format.h"

@@ -1,6 +1,8 @@
 // EventEncoder and EventDecoder together: what goes in comes out.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "tape/event_decoder.h"
 #include "tape/event_encoder.h"
 #include "tape/event_model.h"
@@ -49,6 +51,22 @@ KnownEvent event(std::uint64_t number, EventKind kind, std::uint64_t address, st
   known.event.thread = ThreadId(1);
   known.allocated_at = allocated_at;
   return known;
+}
+
+TEST(EventCodec, EventsShrinkAsTheExampleInTheEncoderSays) {
+  std::vector<KnownEvent> events;
+  for (std::uint64_t i = 1; i <= 9; i += 2) {
+    events.push_back(event(i, EventKind::Malloc, 0x5010, 24));
+    events.push_back(event(i + 1, EventKind::Free, 0x5010, 0, i));
+  }
+  const std::vector<std::byte> payload = encode(events);
+  format::EventBlockHead head;
+  std::memcpy(&head, payload.data(), sizeof head);
+  ASSERT_EQ(head.columns[format::Ops].stored_bytes, events.size()) << "too short to be compressed";
+  const unsigned expected[] = {0xf5, 0x62, 0x40, 0x20, 0x20, 0, 0, 0, 0, 0};
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    EXPECT_EQ(std::to_integer<unsigned>(payload[sizeof head + i]), expected[i]) << "event " << i + 1;
+  }
 }
 
 TEST(EventCodec, GivesBackRandomStreamsOfAllKinds) {

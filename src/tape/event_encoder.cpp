@@ -1,3 +1,21 @@
+// How an event shrinks to a byte, and a run of them to nothing.
+//
+// Encoder and decoder keep the same model (event_model.h) by seeing the same events. An event is written as one byte, its op, that
+// says which of the model's expectations came true; only what was not expected goes into one of the other columns. A loop that
+// allocates 24 bytes at site A and frees them at site B, on thread 1, begins so:
+//
+//   event            op    what was expected, and what had to be written
+//   1 malloc 0x5010  0xf5  nothing: Threads 1 · NewSites A · Sizes 24 · Addresses 0x5010
+//   2 free   0x5010  0x62  nothing but the thread: NewSites B · Ages 1 (made one event ago)
+//   3 malloc 0x5010  0x40  nothing knows what follows B: Sites A. The size is A's last one; the address is what the list of freed
+//                          blocks of that size gives
+//   4 free   0x5010  0x20  B followed A last time. It frees the newest live block of A, as B did last time
+//   5 malloc 0x5010  0x20  A followed B last time; size and address as in event 3
+//   6 free   0x5010  0x00  B followed A, B, A last time; and so on: from here on every op is 0, and no other column grows
+//
+// What is known: whatever an event of this chunk has shown before. What is checked: every expectation against the event, before its
+// op is written; one that fails is written out. Why it is right: the decoder asks the same model the same questions in the same
+// order, and an op tells it which answers to believe. Nothing is kept from one chunk to the next, so each can be read alone.
 #include "tape/event_encoder.h"
 
 #include <algorithm>

@@ -181,6 +181,7 @@ enum class Loss : std::uint32_t {
   AbandonedHook,  // hooks left by a longjmp out of a signal handler, their event unfinished
   CpuSamples,     // samples of the CPU profile for which there was no room
   CpuThreads,     // threads that the kernel gave no timer for the CPU profile
+  NotFollowed,    // programs started by a followed one that cannot take the recorder in
   Count,
 };
 inline constexpr std::size_t kLossCapacity = 32;

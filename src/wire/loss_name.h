@@ -19,6 +19,7 @@ constexpr const char* loss_name(Loss loss) {
   case Loss::AbandonedHook: return "abandoned hook";
   case Loss::CpuSamples: return "CPU samples";
   case Loss::CpuThreads: return "CPU threads";
+  case Loss::NotFollowed: return "not followed";
   case Loss::Count: break;
   }
   return "?";

@@ -54,7 +54,7 @@ def a_followed_child_says_it_on_its_own_tape(test):
 
 @case
 def the_shell_and_dump_find_words_and_numbers(test):
-    tape = test.record([program("annotations")]).tape
+    tape = test.recording_of([program("annotations")]).tape
     found = demand("text", tape.path, "of (three|a signal)").splitlines()
     equal([line.split("  ")[-1].strip() for line in found], ["3 of three", "in the handler of a signal"], "lines with the pattern")
     check("number       largest = 9223372036854775807\n" in demand("text", tape.path), "a number in the shell's text")
@@ -69,7 +69,7 @@ def the_shell_and_dump_find_words_and_numbers(test):
 
 @case
 def threads_have_the_names_that_the_program_gave(test):
-    tape = test.record([program("annotations")]).tape
+    tape = test.recording_of([program("annotations")]).tape
     names = [thread["name"] for thread in json.loads(demand("threads", "--json", tape.path))]
     equal(names, ["the first thread", "a thread with a name longer than the kernel's"], "names")
     for command in (("info",), ("dump",), ("report", "--allocations", "--by", "thread", "--threshold", "0")):
@@ -78,7 +78,7 @@ def threads_have_the_names_that_the_program_gave(test):
 
 @case
 def scopes_add_up(test):
-    tape = test.record([program("annotations")]).tape
+    tape = test.recording_of([program("annotations")]).tape
     scopes = {scope["name"]: scope for scope in json.loads(demand("scopes", "--json", tape.path))}
     equal({name: (scope["count"], scope["allocated_bytes"], scope["freed_bytes"], scope["live_bytes_change"]) for name, scope in scopes.items()},
           {"outer": (1, 2000, 2000, 0), "inner": (1, 0, 2000, -2000)}, "scopes")

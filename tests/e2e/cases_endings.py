@@ -6,8 +6,9 @@ import select
 import signal
 import time
 
-from harness import (HEAPTAPE, LIBRARY, RUN_SECONDS, case, check, children, descendants, each, equal, installed, main, need,
-                     program, stat_fields, wait_until)
+from harness import (HEAPTAPE, LIBRARY, case, check, children, descendant_named, each, equal, installed, main, need, program,
+                     stat_fields, wait_until)
+from tape import HANG_SECONDS
 
 
 @case
@@ -62,7 +63,7 @@ def heaptape_forwards(test, number):
 @case
 def a_signal_to_the_program_alone_ends_it_and_the_recording(test):
     process = start_steady(test)
-    victim = program_pid(process.pid, "steady")
+    victim = descendant_named("steady", process.pid)
     os.kill(victim, signal.SIGKILL)
     equal(test.finish(process).status, 137, "status")
     test.tapes()[0].verify()
@@ -77,17 +78,6 @@ def a_program_goes_on_when_heaptape_itself_is_killed(test):
     check(b"0 wrong\n" in outcome.out, f"the program ended well: {outcome.out} {outcome.err}")
     (tape,) = test.tapes()
     check(tape.event_count() >= 2, "at least the thread and the output buffer made before the first line")
-
-
-def program_pid(launcher, name):
-    def find():
-        for pid in descendants(launcher):
-            with open(f"/proc/{pid}/comm", encoding="ascii") as file:
-                if file.read().strip() == name:
-                    return pid
-        return None
-
-    return wait_until(find, f"{name} runs")
 
 
 @case
@@ -132,7 +122,7 @@ class Terminal:
             os.chdir(test.work)
             words = [str(word) for word in command]
             os.execvpe(words[0], words, {**test.env, **(env or {})})
-        self.deadline = time.monotonic() + RUN_SECONDS
+        self.deadline = time.monotonic() + HANG_SECONDS
 
     def read_until(self, text):
         while text not in self.output:
@@ -215,6 +205,11 @@ def a_program_that_catches_control_c_gets_it_once(test):
     equal(terminal.status(), 0, "status")
 
 
+def in_foreground(pid):
+    fields = stat_fields(pid)
+    return fields[2] == fields[5]  # its group, and the one that its terminal listens to
+
+
 @case
 def stopping_and_continuing_works_from_a_shell(test):
     words, env = recorded(test, [program("steady"), "stop", 10**9, 50])
@@ -225,12 +220,12 @@ def stopping_and_continuing_works_from_a_shell(test):
     terminal.type(b"\x1a")
     terminal.read_until(b"Stopped")
     terminal.read_until(b"prompt$ ")
-    victim = next(pid for pid in descendants(terminal.pid) if open(f"/proc/{pid}/comm").read().strip() == "steady")
-    equal(stat_fields(victim)[0], "T", "state of the program")
+    victim = descendant_named("steady", terminal.pid)
+    wait_until(lambda: stat_fields(victim)[0] == "T", "the program is stopped")
     terminal.type(b"bg\n")
     wait_until(lambda: stat_fields(victim)[0] in "SR", "the program goes on in the background")
     terminal.type(b"fg\n")
-    terminal.read_until(b"steady")
+    wait_until(lambda: in_foreground(victim), "the program has the terminal again")
     (test.work / "stop").touch()
     terminal.read_until(b"0 wrong")
     terminal.type(b"echo status $?\n")

@@ -3,7 +3,8 @@
 import subprocess
 import sys
 
-from harness import Skip, case, check, each, equal, installed, main, wait_until
+from harness import Skip, case, check, each, equal, installed, main, program, wait_until
+from tape import HANG_SECONDS
 
 PYTHON_SCRIPT = """
 import collections, hashlib, json, os, re, subprocess, sys, threading, tempfile
@@ -40,7 +41,7 @@ def python_with_its_tests():
     """An installed python whose test suite is installed too; Debian packs it apart."""
     for name in (sys.executable, "python3", "/usr/bin/python3"):
         command = [name, "-c", "import sys, test.test_threading; print(sys.executable)"]
-        found = subprocess.run(command, capture_output=True, timeout=60, check=False, text=True)
+        found = subprocess.run(command, capture_output=True, timeout=HANG_SECONDS, check=False, text=True)
         if found.returncode == 0:
             return found.stdout.strip()
     raise Skip("no python with its test suite is installed")
@@ -54,8 +55,8 @@ def python_with_its_tests():
                  "-i test_import_from_another_thread".split()])
 def pythons_own_tests_pass_for(test, arguments):
     command = [python_with_its_tests(), "-m", "test", "-q", *arguments]
-    outcome = test.record(command, seconds=100)
-    if outcome.status != 0 and test.run(command, seconds=100).status != 0:
+    outcome = test.record(command)
+    if outcome.status != 0 and test.run(command).status != 0:
         raise Skip("they do not pass here without the recorder either")
     equal(outcome.status, 0, f"status; output {outcome.out[-3000:]} {outcome.err[-3000:]}")
     outcome.tape.verify()
@@ -148,7 +149,7 @@ def redis_serves_the_same_under_load(test):
     server, client, load = installed("redis-server", "redis-cli", "redis-benchmark")
     socket = test.work / "socket"
     process = test.start_record([server, "--port", "0", "--unixsocket", str(socket), "--save", "", "--dir", str(test.work)])
-    wait_until(socket.exists, "redis listens")
+    wait_until(lambda: ask(test, [client, "-s", socket, "ping"]).stdout == b"PONG\n", "redis answers")
     loaded = ask(test, [load, "-s", socket, "-n", "4000", "-c", "10", "-q", "-r", "500", "-t", "set,get,lpush,hset,sadd"])
     check(loaded.returncode == 0, loaded.stderr)
     for command, expected in ((["set", "a", "b"], b"OK\n"), (["get", "a"], b"b\n"), (["exists", "mylist"], b"1\n"),
@@ -164,8 +165,27 @@ def redis_serves_the_same_under_load(test):
 
 
 def ask(test, command):
-    return subprocess.run([str(word) for word in command], capture_output=True, timeout=60, env=test.env, cwd=test.work,
+    return subprocess.run([str(word) for word in command], capture_output=True, timeout=HANG_SECONDS, env=test.env, cwd=test.work,
                           check=False)
+
+
+@case
+def a_go_program_with_c_in_it_starts_with_any_number_of_options(test):
+    # Its runtime looks for the auxiliary vector behind the environment.
+    go_program = program("calls_c_go")
+    for options in ([], ["--no-index"], ["--no-index", "--no-symbols"], ["--no-index", "--no-symbols", "--no-free-stacks"]):
+        outcome = test.record([go_program], options=options)
+        equal((outcome.status, outcome.out), (0, b"100 blocks\n"), f"status and output with {options}; stderr: {outcome.err}")
+        outcome.tape.verify()
+        equal(outcome.tape.kinds(777)["malloc"], 100, f"C blocks with {options}")
+
+
+@case
+def go_says_its_version_the_same(test):
+    go = installed("go")
+    if b"statically linked" in test.record([go, "version"]).err:
+        raise Skip("this go is statically linked")
+    test.same([go, "version"])
 
 
 @case

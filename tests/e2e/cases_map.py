@@ -39,7 +39,7 @@ def pixels_of(png):
 
 
 def recorded(test):
-    outcome = test.record([program("call_sites"), "counts", 2, 3000])
+    outcome = test.recording_of([program("call_sites"), "counts", 2, 3000])
     equal(outcome.status, 0, "status of the program")
     return outcome.tape
 

@@ -61,7 +61,7 @@ def a_program_with_pools_does_the_same_with_and_without_the_recorder(test):
 
 @case
 def an_earlier_moment_shows_the_pools_as_they_were(test):
-    tape = test.record([program("pool_story")]).tape
+    tape = test.recording_of([program("pool_story")]).tape
     peak = pools_of(tape)["parser arena"]
     then = pools_of(tape, "--at", peak["peak_event"])["parser arena"]
     equal(then["live_bytes"], peak["peak_bytes"], "live at the peak")
@@ -71,7 +71,7 @@ def an_earlier_moment_shows_the_pools_as_they_were(test):
 
 @case
 def a_pool_is_shown_by_the_stacks_that_filled_it(test):
-    tape = test.record([program("pool_story")]).tape
+    tape = test.recording_of([program("pool_story")]).tape
     live = demand("pools", tape.path, "parser arena")
     check("Live in parser arena: " in live and "parse_word" in live and "parse_file" in live, live)
     check(" in 300 blocks" in live and "heaptape_" not in live, live)
@@ -84,7 +84,7 @@ def a_pool_is_shown_by_the_stacks_that_filled_it(test):
 
 @case
 def reports_show_pools_and_dump_names_them(test):
-    tape = test.record([program("pool_story")]).tape
+    tape = test.recording_of([program("pool_story")]).tape
     page = demand("report", tape.path)
     check("\nPools" in page and "parser arena" in page, page)
     report = json.loads(demand("report", "--json", tape.path))
@@ -101,7 +101,7 @@ def reports_show_pools_and_dump_names_them(test):
 
 @case
 def an_address_is_found_in_the_pool_block_around_it(test):
-    outcome = test.record([program("pool_story")])
+    outcome = test.recording_of([program("pool_story")])
     _, address = told_by_program(outcome)
     inside = hex(int(address, 16) + 16)
     for command in ("explain", "owner"):

@@ -1,8 +1,11 @@
 """Threads that hand blocks to each other, threads that live briefly, and processes made in every way there is."""
 
+import os
+import shutil
+import struct
 from collections import Counter
 
-from harness import case, check, each, equal, installed, main, program
+from harness import Skip, as_root, case, check, each, equal, installed, main, program
 
 CHILDREN = {"fork-storm": 100, "fork-with-threads": 60, "raw-clone": 20}
 BLOCKS_OF_PARENT = {"fork-storm": 1000, "fork-with-threads": 600, "raw-clone": 200, "vfork": 200, "posix_spawn": 100}
@@ -70,6 +73,99 @@ def programs_started_by_a_followed_program_have_tapes_of_their_own(test):
     outcome = test.same([sh, "-c", script], forms=("follow",), tapes=4)[0]
     names = sorted(tape.path.name.split(".")[1] for tape in outcome.tapes)
     check(names.count("sort") == 2 and names.count("ls") == 2, f"tapes are {names}")
+
+
+WAYS = ("execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "fexecve-path", "execveat", "vfork",
+        "posix_spawn", "posix_spawnp")
+
+
+def start_followed(test, way, child, plain=True):
+    """Lets a followed program start another one; the output must be that of a plain run."""
+    search = {"PATH": f"{os.path.dirname(child)}:{test.env['PATH']}"}
+    command = [program("starts"), way, child]
+    outcome = test.record(command, form="follow", env=search)
+    if plain:
+        expected = test.run(command, env=search)
+        equal((outcome.status, outcome.out, outcome.err), (expected.status, expected.out, expected.err),
+              f"status, output and errors ({way})")
+    return outcome
+
+
+@each(**{way.replace("-", "_by_"): way for way in WAYS})
+def a_program_with_another_loader_runs_when_a_followed_one_starts_it_by(test, way):
+    outcome = start_followed(test, way, program("started_musl"))
+    equal((outcome.status, outcome.out), (9, b"started\n"), "status and output")
+    outcome.tape.verify()
+    equal(outcome.tape.losses(), {"not followed": 1}, "losses")
+
+
+@each(**{way.replace("-", "_by_"): way for way in WAYS})
+def a_program_is_followed_when_it_is_started_by(test, way):
+    outcome = start_followed(test, way, program("started"), plain=False)
+    equal(outcome.status, 9, f"status; stderr: {outcome.err}")
+    equal(sorted((tape.kinds(500)["malloc"], tape.kinds(600)["malloc"]) for tape in outcome.tapes), [(0, 1), (1, 0)],
+          "blocks per tape")
+
+
+@case
+def a_script_whose_interpreter_has_another_loader_runs(test):
+    # The interpreter gets the script's path as argument and becomes that program: a second script, for the shell.
+    interpreter = program("started_musl")
+    (test.work / "inner").write_text("#!/bin/sh\necho inner; exit 9\n")
+    (test.work / "inner").chmod(0o755)
+    (test.work / "outer").write_text(f"#! {interpreter} {test.work / 'inner'}\n")
+    (test.work / "outer").chmod(0o755)
+    outcome = start_followed(test, "execv", str(test.work / "outer"))
+    equal((outcome.status, outcome.out), (9, b"inner\n"), "status and output")
+    equal(outcome.tape.losses(), {"not followed": 1}, "losses")
+
+
+# exit(9) for a 32-bit x86: an ELF header, one segment, and seven bytes of code.
+PROGRAM_32 = (b"\x7fELF\1\1\1" + bytes(9) + struct.pack("<HHIIIIIHHHHHH", 2, 3, 1, 0x8048054, 52, 0, 0, 52, 32, 1, 0, 0, 0) +
+              struct.pack("<IIIIIIII", 1, 0, 0x8048000, 0x8048000, 96, 96, 5, 4096) +
+              b"\x6a\x01\x58\x6a\x09\x5b\xcd\x80" + bytes(4))
+
+
+@case
+def a_32_bit_program_runs_when_a_followed_one_starts_it(test):
+    child = test.work / "small"
+    child.write_bytes(PROGRAM_32)
+    child.chmod(0o755)
+    try:
+        runs = test.run([child]).status == 9
+    except OSError:
+        runs = False
+    if not runs:
+        raise Skip("this kernel runs no 32-bit programs")
+    outcome = start_followed(test, "execv", str(child))
+    equal(outcome.tape.losses(), {"not followed": 1}, "losses")
+
+
+@case
+def a_static_program_runs_and_its_children_are_followed(test):
+    outcome = test.record([program("starts"), "execv", program("started_static")], form="follow")
+    equal(outcome.status, 9, f"status; stderr: {outcome.err}")
+    equal(outcome.tape.losses(), {}, "losses")
+    sh = installed("sh")
+    outcome = test.record([sh, "-c", f"{program('started_static')} {program('started')}; exit $?"], form="follow")
+    equal(outcome.status, 9, f"status; stderr: {outcome.err}")
+    equal(sorted(tape.kinds(600)["malloc"] for tape in outcome.tapes), [0, 1], "blocks of the static program's child")
+
+
+@case
+def a_program_that_cannot_be_read_runs(test):
+    as_root()
+    setpriv = installed("setpriv")
+    nobody = [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all"]
+    os.chmod(test.work, 0o777)
+    child = test.work / "secret"
+    shutil.copy(program("started"), child)
+    child.chmod(0o711)
+    if test.run([*nobody, program("starts"), "execv", child]).status != 9:
+        raise Skip("the programs cannot be reached by another user")
+    words, variables = test.form("follow", [program("starts"), "execv", str(child)], (), test.new_tapes_folder())
+    outcome = test.run([*nobody, *words], env=variables)
+    equal((outcome.status, outcome.out, outcome.err), (9, b"started\n", b""), "status, output and errors")
 
 
 @case

@@ -14,7 +14,7 @@ GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide"
 
 
 def recorded(test, threads=3, steps=2000):
-    outcome = test.record([program("call_sites"), "counts", threads, steps])
+    outcome = test.recording_of([program("call_sites"), "counts", threads, steps])
     equal(outcome.status, 0, "status of the program")
     return outcome.tape
 
@@ -105,7 +105,7 @@ def reports_count_only_the_blocks_that_a_filter_accepts(test):
 
 @case
 def a_wrong_filter_is_answered_with_its_place(test):
-    tape = recorded(test, 1, 10)
+    tape = recorded(test, 1, 500)
     for command in ("dump", "report", "leaks", "peak", "top"):
         outcome = heaptape(command, "--where", "size>1M and sise=3", tape.path)
         equal(outcome.returncode, 2, f"status of {command}")
@@ -163,7 +163,7 @@ def every_query_of_the_guide_runs(test):
 
 @case
 def tables_and_columns_of_the_guide_are_those_of_the_schema(test):
-    tape = recorded(test, 1, 10)
+    tape = recorded(test, 1, 500)
     page = (GUIDE / "sql.md").read_text()
     described = {}
     for name, text in re.findall(r"^\| `(\w+)` \| (.*?) \| [^|]* \|$", page, re.MULTILINE):
@@ -181,7 +181,7 @@ def tables_and_columns_of_the_guide_are_those_of_the_schema(test):
 
 @case
 def sql_comes_in_three_formats_and_from_standard_input(test):
-    tape = recorded(test, 1, 100)
+    tape = recorded(test, 1, 500)
     query = "SELECT number, kind, size FROM events ORDER BY number LIMIT 3"
     rows = sql(tape, query)
     parsed = list(csv.DictReader(io.StringIO(demand("sql", "--format", "csv", tape.path, query))))
@@ -196,7 +196,7 @@ def sql_comes_in_three_formats_and_from_standard_input(test):
 
 @case
 def wrong_sql_is_one_sentence_and_a_status(test):
-    tape = recorded(test, 1, 10)
+    tape = recorded(test, 1, 500)
     for text, sentence in {
         "SELECT x FROM events": "heaptape: no such column: x\n",
         "DELETE FROM events": "heaptape: table events may not be modified\n",

@@ -9,7 +9,7 @@ from tape import Tape, heaptape
 
 
 def make_tape(test):
-    return test.record([program("count_calls"), "counters", "return", 2, 30]).tape
+    return test.recording_of([program("count_calls"), "counters", "return", 3, 40]).tape
 
 
 @case
@@ -59,7 +59,7 @@ def dump_explains(test, options):
 def info_tells_what_was_recorded(test):
     tape = make_tape(test)
     text = tape.info()
-    for wanted in ("count_calls counters return 2 30", "libc.so.6", "malloc", "operator new[]", "EVENTS", "event"):
+    for wanted in ("count_calls counters return 3 40", "libc.so.6", "malloc", "operator new[]", "EVENTS", "event"):
         check(wanted in text, f"info shows '{wanted}':\n{text}")
     check(re.search(r"\b[0-9a-f]{40}\b.*libc\.so\.6", text), f"info shows libc's build-id:\n{text}")
     counted = {}
@@ -115,7 +115,7 @@ def read_all(path):
 
 @case
 def a_cut_tape_gives_its_whole_blocks_and_says_so(test):
-    tape = test.record([program("steady"), "stop", 100000]).tape
+    tape = test.recording_of([program("steady"), "stop", 100000]).tape
     whole = tape.path.read_bytes()
     total = tape.event_count()
     cut = test.work / "cut.tape"
@@ -149,7 +149,7 @@ def damaged_bytes_are_noticed_and_skipped(test, seed):
 
 @case
 def a_lost_block_in_the_middle_leaves_the_rest(test):
-    tape = test.record([program("steady"), "stop", 150000]).tape
+    tape = test.recording_of([program("steady"), "stop", 100000]).tape
     data = bytearray(tape.path.read_bytes())
     total = tape.event_count()
     middle = len(data) // 2

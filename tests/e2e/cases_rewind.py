@@ -15,12 +15,12 @@ import time
 from pathlib import Path
 
 from harness import HEAPTAPE, case, check, equal, main, program
-from tape import demand, heaptape
+from tape import HANG_SECONDS, demand, heaptape
 
 
 def story(test, *arguments, status=0):
     """The tape of crash_story, and where its things lay."""
-    outcome = test.record([program("crash_story"), "facts", *arguments])
+    outcome = test.recording_of([program("crash_story"), "facts", *arguments])
     equal(outcome.status, status, "status of the program")
     facts = dict(line.split() for line in (test.work / "facts").read_text().splitlines())
     return outcome.tape.path, {name: int(address, 16) for name, address in facts.items()}
@@ -119,7 +119,7 @@ def addresses_may_be_symbols(test):
 def a_script_on_standard_input_goes_on_after_an_error(test):
     tape, _ = story(test)
     script = "goto sessions\\ open\nnonsense\nwhere  # here\n\nnext 2\nquit\nwhere\n"
-    run = subprocess.run([HEAPTAPE, "shell", tape], input=script, capture_output=True, text=True, timeout=60)
+    run = subprocess.run([HEAPTAPE, "shell", tape], input=script, capture_output=True, text=True, timeout=HANG_SECONDS)
     equal(run.returncode, 2, "status")
     check("'nonsense' is no command" in run.stderr, run.stderr)
     equal(run.stdout.count("  live  "), 1, "answers of where: " + run.stdout)
@@ -172,7 +172,7 @@ def the_guide_to_a_crash_shows_what_really_comes_out(test):
     def answer(match):
         words = match.group(2).replace("$SESSION", facts["second"])
         run = subprocess.run(words.replace("heaptape ", f"{HEAPTAPE} ", 1), shell=True, cwd=test.work, capture_output=True, text=True,
-                             timeout=60, check=False, env={**os.environ, "LC_ALL": "C.UTF-8"})
+                             timeout=HANG_SECONDS, check=False, env={**os.environ, "LC_ALL": "C.UTF-8"})
         equal(run.returncode, 0, f"status of {words}: {run.stderr}")
         return match.group(1) + run.stdout + match.group(4)
 
@@ -203,7 +203,7 @@ class Terminal:
     def type(self, text):
         os.write(self.fd, text.encode())
 
-    def expect(self, wanted, seconds=30):
+    def expect(self, wanted, seconds=HANG_SECONDS):
         """Reads until `wanted` was shown; gives all up to there. What follows is for the next call."""
         end = time.monotonic() + seconds
         while wanted not in plain(self.seen):
@@ -218,7 +218,7 @@ class Terminal:
         return before + wanted
 
     def finish(self):
-        end = time.monotonic() + 30
+        end = time.monotonic() + HANG_SECONDS
         while time.monotonic() < end:
             if select.select([self.fd], [], [], 0.1)[0]:
                 try:
@@ -320,11 +320,11 @@ def control_c_stops_a_search_and_not_the_shell(test):
     # A tape that takes a moment to search.
     outcome = test.record([program("steady"), "stop", 1_500_000], options=["--no-index"])
     shell = Terminal([HEAPTAPE, "shell", str(outcome.tape.path)], environment={"HOME": str(test.work)})
-    shell.expect(" s) ", seconds=60)
+    shell.expect(" s) ")
     shell.type("goto ^\n")
     shell.expect(" s) ")
     shell.type("next size>1G\n")
-    time.sleep(0.02)
+    shell.expect("size>1G\n")  # the line was taken: from here on Ctrl-C is for the search
     shell.type("\x03")
     shown = shell.expect(" s) ")
     check("stopped" in shown or "no event" in shown, shown)
@@ -335,4 +335,4 @@ def control_c_stops_a_search_and_not_the_shell(test):
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -5,8 +5,8 @@ import signal
 import subprocess
 from pathlib import Path
 
-from harness import (HEAPTAPE, LIBRARY, Skip, as_root, case, check, children, descendants, each, equal, installed, main,
-                     program, wait_until)
+from harness import (HEAPTAPE, LIBRARY, Skip, as_root, case, check, children, descendant_named, descendants, each, equal,
+                     installed, main, program, wait_until)
 from tape import Tape, heaptape
 
 
@@ -59,7 +59,7 @@ def a_program_that_waits_for_a_collector_goes_on_when_it_dies(test):
     process = start_steady(test, "record")
     collector = collector_of(process, test)
     os.kill(collector, signal.SIGSTOP)
-    victim = next(pid for pid in descendants(process.pid) if Path(f"/proc/{pid}/comm").read_text() == "steady\n")
+    victim = descendant_named("steady", process.pid)
 
     def all_threads_sleep():
         states = [Path(task, "stat").read_text().rpartition(")")[2].split()[0] for task in Path(f"/proc/{victim}/task").iterdir()]

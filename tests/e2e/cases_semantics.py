@@ -5,6 +5,7 @@ from collections import Counter
 
 from harness import LIBRARY, PROGRAMS, Skip, case, check, each, equal, installed, main, program
 from symbols import Functions
+from tape import HANG_SECONDS
 
 
 @each(c_functions="libc_odd_cases", operator_new="cpp_odd_cases", a_replaced_operator_new="own_new")
@@ -66,9 +67,49 @@ def a_preloaded_allocator_is_kept_and_recorded(test, library):
     check(10000 <= made <= 10005, f"10000 blocks were made, {made} are on the tape")
 
 
+@each(an_allocator_of_its_own="own", malloc="by_malloc", malloc_for_large_blocks="large_by_malloc",
+      free_for_delete_alone="delete_by_free")
+def operator_new_of_an_unknown_library_is_one_event_a_block_when_it_uses(test, make):
+    each_new_block_is_recorded_once(test, program(f"libother_new_{make}.so"))
+
+
+@each(jemalloc="libjemalloc.so.2", tcmalloc="libtcmalloc_minimal.so.4")
+def operator_new_is_one_event_a_block_with(test, library):
+    check_installed_library(library)
+    each_new_block_is_recorded_once(test, library)
+
+
+@case
+def operator_new_of_scudo_does_not_vanish(test):
+    clang = installed("clang")
+    name = "libclang_rt.scudo_standalone-x86_64.so"
+    path = test.run([clang, f"--print-file-name={name}"]).out.decode().strip()
+    if not path.startswith("/"):
+        raise Skip(f"{name} is not installed")
+    each_new_block_is_recorded_once(test, path)
+
+
+def each_new_block_is_recorded_once(test, library):
+    outcome = test.record([program("new_blocks")], env={"LD_PRELOAD": library})
+    equal(outcome.status, 4, f"status; stderr: {outcome.err}")
+    tape = outcome.tape
+    tape.verify()
+    events = tape.events(stacks=False)
+    made = Counter(event.size for event in events if event.size in (701, 70002, 703))
+    equal(made, {701: 1000, 70002: 500, 703: 250}, "blocks by size")
+    live = {}
+    for event in events:
+        if event.size:
+            live[event.address] = event.size
+        else:
+            live.pop(event.address, None)
+    left = Counter(size for size in live.values() if size in made)
+    equal(left, {701: 7, 70002: 7, 703: 7}, "blocks that are left at the end")
+
+
 def check_installed_library(name):
     """By preloading it: some refuse to be loaded later."""
-    result = subprocess.run([installed("true")], env={"LD_PRELOAD": name}, capture_output=True, timeout=60, check=False)
+    result = subprocess.run([installed("true")], env={"LD_PRELOAD": name}, capture_output=True, timeout=HANG_SECONDS, check=False)
     if b"cannot be preloaded" in result.stderr:
         raise Skip(f"{name} is not installed")
 

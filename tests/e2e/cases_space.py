@@ -52,7 +52,7 @@ def every_mapping_is_named_for_what_it_is_with(test, form):
 
 @case
 def each_thread_has_its_arena(test):
-    outcome = test.record([program("arenas")])
+    outcome = test.recording_of([program("arenas")])
     at = places(outcome.out)
     answer = ask(test, "arenas", outcome.tape)
     equal(answer["allocator"], "glibc", "allocator")

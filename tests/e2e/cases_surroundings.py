@@ -3,6 +3,7 @@ confinement."""
 
 import os
 import re
+import sys
 
 from harness import LIBRARY, Skip, as_root, case, check, each, equal, installed, main, program
 
@@ -120,6 +121,56 @@ def a_program_runs_as_before_under_a_limit_of(test, variant):
             check(outcome.err.startswith(b"heaptape: ") and outcome.err.count(b"\n") == 1, f"one line: {outcome.err}")
             continue
         equal((outcome.status, outcome.out), (plain.status, plain.out), f"status and output ({form}): {outcome.err}")
+
+
+@case
+def the_auxiliary_vector_is_found_behind_the_environment_whatever_was_taken_out(test):
+    behind = b"the environment is behind the arguments\nthe auxiliary vector is behind the environment\n"
+    options = ["--no-index", "--no-symbols", "--no-free-stacks", "--max-depth=9", "--max-tape=1G", "--on-full=drop", "--cpu"]
+    for count in range(len(options) + 1):
+        outcome = test.record([program("behind_environment")], options=options[:count])
+        equal((outcome.status, outcome.out), (0, behind), f"what the program found with {options[:count]}")
+    # Without the launcher, one to eight entries go, odd numbers of them too.
+    variables = {"LD_PRELOAD": LIBRARY, "HEAPTAPE_COLLECTOR": os.environ["HEAPTAPE"], "HEAPTAPE_QUIET": "1",
+                 **{f"HEAPTAPE_{number}": "x" for number in range(5)}}
+    for count in range(1, len(variables) + 1):
+        outcome = test.run([program("behind_environment")], env=dict(list(variables.items())[:count]))
+        equal((outcome.status, outcome.out), (0, behind), f"what the program found when {count} entries were taken out")
+
+
+@case
+def an_odd_number_of_variables_leaves_an_empty_one_behind(test):
+    preload = {"LD_PRELOAD": LIBRARY, "HEAPTAPE_COLLECTOR": os.environ["HEAPTAPE"]}
+    for more, left in (({}, []), ({"HEAPTAPE_QUIET": "1"}, [b"HEAPTAPE_="])):
+        outcome = test.run([program("behind_environment"), "show"], env={**preload, **more})
+        ours = [line for line in outcome.out.splitlines() if line.startswith((b"LD_PRELOAD", b"HEAPTAPE_"))]
+        equal(ours, left, f"variables of ours that the program sees with {more}")
+
+
+@each(the_address_space="address-space", data="data")
+def a_program_that_limits_its_own_memory_gets_what_it_asked_for_of(test, resource):
+    test.same([program("memory_limits"), resource], forms=("record", "direct"))
+
+
+@each(the_address_space="address-space", data="data")
+def without_privilege_a_program_may_limit_its_own_memory_of(test, resource):
+    as_root()
+    nobody = [installed("setpriv"), "--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all"]
+    os.chmod(test.work, 0o777)
+    plain = test.run([*nobody, program("memory_limits"), resource])
+    if plain.status != 0:
+        raise Skip("the programs cannot be reached by another user")
+    words, variables = test.form("record", [program("memory_limits"), resource], (), test.new_tapes_folder())
+    outcome = test.run([*nobody, *words], env=variables)
+    equal((outcome.status, outcome.out), (plain.status, plain.out), f"status and output; stderr: {outcome.err}")
+    check(len(test.tapes()) == 1, "it was recorded")
+
+
+@case
+def a_python_that_limits_its_address_space_gets_memory(test):
+    script = ("import resource; resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30)); print(len(bytearray(200 << 20)));"
+              "print(resource.getrlimit(resource.RLIMIT_AS))")
+    test.same([sys.executable, "-c", script], forms=("record", "direct"))
 
 
 @case

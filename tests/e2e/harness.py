@@ -1,7 +1,8 @@
 """What the end-to-end cases share: running programs with and without heaptape, and reading tapes back.
 
 A case is a function with @case that takes one argument, the Test below. It fails by raising, skips by raising Skip.
-Every wait has a limit, every process a case starts (and every orphan it leaves) is gone when the case ends.
+It waits for conditions, never for times: every limit here only tells a hang from a slow machine. Every process a case starts
+(and every orphan it leaves) is gone when the case ends. A case that fails keeps its folder and says where.
 """
 
 import contextlib
@@ -11,18 +12,23 @@ import os
 import resource
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from pathlib import Path
 
-from tape import Tape
+import recordings
+from outcome import Outcome, check, equal, shorten
+from tape import HANG_SECONDS, Tape
 
 HEAPTAPE = os.environ.get("HEAPTAPE", "")
 LIBRARY = os.environ.get("HEAPTAPE_LIBRARY", "")
 PROGRAMS = Path(os.environ.get("HEAPTAPE_PROGRAMS", ""))
-RUN_SECONDS = 60  # far more than any run needs, also on a busy machine
+FAILED = os.environ.get("HEAPTAPE_FAILED", "")  # where the folders of failed cases are kept
+CASE_SECONDS = 2 * HANG_SECONDS  # less than ctest's limit, so that a case that hangs can still tell about it
 SKIPPED = 77
 
 CASES = {}
@@ -73,35 +79,6 @@ def as_root():
     need(os.geteuid() == 0, "needs root")
 
 
-def check(condition, message):
-    if not condition:
-        raise AssertionError(message)
-
-
-def equal(got, expected, what):
-    if got != expected:
-        raise AssertionError(f"{what}:\n  expected {shorten(expected)}\n  got      {shorten(got)}")
-
-
-def shorten(value):
-    text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-    return text if len(text) < 4000 else text[:2000] + "\n  [...]\n" + text[-2000:]
-
-
-class Outcome:
-    """How a run ended: status as a shell shows it (128+n for a signal), output, errors, and the tapes it left."""
-
-    def __init__(self, returncode, out, err, tapes=()):
-        self.returncode = returncode
-        self.status = returncode if returncode >= 0 else 128 - returncode
-        self.out, self.err, self.tapes = out, err, list(tapes)
-
-    @property
-    def tape(self):
-        check(len(self.tapes) == 1, f"one tape expected, there are {len(self.tapes)}; stderr: {shorten(self.err)}")
-        return self.tapes[0]
-
-
 class Test:
     """One case's folder, environment and processes."""
 
@@ -129,7 +106,7 @@ class Test:
         self.running.append(process)
         return process
 
-    def finish(self, process, *, input=None, seconds=RUN_SECONDS):
+    def finish(self, process, *, input=None, seconds=HANG_SECONDS):
         """Waits for a started command, for the end of its output and for every process it left behind."""
         try:
             out, err = process.communicate(input, timeout=seconds)
@@ -143,11 +120,11 @@ class Test:
         self.wait_for_orphans(process.args)
         return Outcome(process.returncode, out, err)
 
-    def run(self, command, *, input=None, seconds=RUN_SECONDS, **more):
+    def run(self, command, *, input=None, seconds=HANG_SECONDS, **more):
         stdin = subprocess.DEVNULL if input is None else subprocess.PIPE
         return self.finish(self.start(command, stdin=stdin, **more), input=input, seconds=seconds)
 
-    def wait_for_orphans(self, who, seconds=RUN_SECONDS):
+    def wait_for_orphans(self, who, seconds=HANG_SECONDS):
         deadline = time.monotonic() + seconds
         busy = {process.pid for process in self.running}
         while left := [pid for pid in children() if pid not in busy]:
@@ -184,6 +161,14 @@ class Test:
         folder = self.new_tapes_folder()
         words, variables = self.form(form, [str(word) for word in command], options, folder)
         outcome = self.run(words, env={**(env or {}), **variables}, **more)
+        outcome.tapes = [Tape(path) for path in sorted(folder.iterdir())]
+        return outcome
+
+    def recording_of(self, command, options=()):
+        """Like record() of a program of tests/programs, but made once for all cases that ask for the same: for cases about what a
+        tape says, not about recording. Gives a copy of the tape; what the program wrote is in the work folder."""
+        folder = self.new_tapes_folder()
+        outcome = recordings.copy_of(self, [str(word) for word in command], list(options), folder)
         outcome.tapes = [Tape(path) for path in sorted(folder.iterdir())]
         return outcome
 
@@ -248,10 +233,24 @@ class Test:
             if not left:
                 break
             time.sleep(0.01)
+
+    def keep(self, folder, reason):
+        """Moves the case's folder to where it can be looked at, with what went wrong in failure.txt."""
+        (self.dir / "failure.txt").write_text(reason)
+        shutil.copytree(self.dir, folder, symlinks=True, ignore=special_files)
+        print(f"kept: {folder}", file=sys.stderr)
+
+    def remove(self):
         shutil.rmtree(self.dir, ignore_errors=True)
 
 
-def wait_until(condition, what, seconds=RUN_SECONDS):
+def special_files(folder, names):
+    """Those of the names that cannot be copied: sockets and pipes."""
+    modes = {name: os.lstat(os.path.join(folder, name)).st_mode for name in names}
+    return [name for name, mode in modes.items() if stat.S_ISSOCK(mode) or stat.S_ISFIFO(mode)]
+
+
+def wait_until(condition, what, seconds=HANG_SECONDS):
     """Polls; for things that can only be seen from outside."""
     deadline = time.monotonic() + seconds
     while not (result := condition()):
@@ -273,6 +272,14 @@ def all_pids():
     return [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]
 
 
+def name_of(pid):
+    """The name of a process as ps shows it; None when it has gone."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
 def children(of=None):
     parent = str(of or os.getpid())
     return [pid for pid in all_pids() if (fields := stat_fields(pid)) and fields[1] == parent]
@@ -283,6 +290,11 @@ def descendants(of=None):
     for pid in children(of):
         found += [pid, *descendants(pid)]
     return found
+
+
+def descendant_named(name, of=None):
+    """Waits for a process of this name below another."""
+    return wait_until(lambda: next((pid for pid in descendants(of) if name_of(pid) == name), None), f"{name} runs")
 
 
 def process_picture():
@@ -316,17 +328,40 @@ def picture_of(folder):
     return picture
 
 
+def out_of_time(*_):
+    raise AssertionError(f"the case did not end within {CASE_SECONDS} s; processes:\n{process_picture()}")
+
+
 def main():
     """usage: cases_TOPIC.py --list | CASE"""
     if sys.argv[1:] == ["--list"]:
         print("\n".join(CASES))
         return 0
-    test = Test(sys.argv[1])
+    name = sys.argv[1]
+    topic = Path(sys.argv[0]).stem.removeprefix("cases_")
+    kept = Path(FAILED, f"{topic}.{name}") if FAILED else None
+    if kept:
+        shutil.rmtree(kept, ignore_errors=True)
+    # Who runs the tests in the background or with nohup ignores these, and what ignores a signal passes that on.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGALRM, out_of_time)
+    signal.alarm(CASE_SECONDS)
+    test = Test(name)
     try:
-        CASES[sys.argv[1]](test)
+        CASES[name](test)
     except Skip as reason:
         print(f"skipped: {reason}")
         return SKIPPED
-    finally:
+    except BaseException:
+        signal.alarm(0)
         test.clean_up()
+        if kept:
+            test.keep(kept, traceback.format_exc())
+        raise
+    finally:
+        signal.alarm(0)
+        test.clean_up()
+        test.remove()
     return 0

@@ -4,13 +4,15 @@ import bisect
 import os
 import subprocess
 
+from tape import HANG_SECONDS
+
 
 class Functions:
     """The functions of one executable or library, by the address they have in the file."""
 
     def __init__(self, path):
         text = subprocess.run(["nm", "-C", "--defined-only", "-S", str(path)], capture_output=True, text=True,
-                              timeout=60, check=True).stdout
+                              timeout=HANG_SECONDS, check=True).stdout
         found = []
         for line in text.splitlines():
             words = line.split(maxsplit=3)

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import NamedTuple
 
 HEAPTAPE = os.environ.get("HEAPTAPE", "")
-READ_SECONDS = 60
+HANG_SECONDS = 240  # far more than anything needs, also on a busy machine: it tells a hang from slowness
 DECODER = json.JSONDecoder()
 
 
@@ -30,7 +30,7 @@ class Event(NamedTuple):
 
 def heaptape(*words, text=""):
     """Runs a reading command with a text as its standard input; never raises for its status."""
-    return subprocess.run([HEAPTAPE, *map(str, words)], input=text, capture_output=True, timeout=READ_SECONDS, text=True,
+    return subprocess.run([HEAPTAPE, *map(str, words)], input=text, capture_output=True, timeout=HANG_SECONDS, text=True,
                           errors="replace", check=False)
 
 

@@ -1,6 +1,4 @@
 // heaptape cpu: where the CPU time went.
-#include "cli/commands/cpu.h"
-
 #include <array>
 #include <span>
 #include <string_view>
@@ -155,17 +153,6 @@ void take_picture(std::span<const std::optional<std::string>> files, Wishes& wis
 }
 
 } // namespace
-
-std::string no_cpu_sentence(const TapeReader& tape, std::uint32_t segment) {
-  const CpuProfile& profile = tape.cpu();
-  if (profile.empty()) return "this tape has no CPU profile; record with --cpu";
-  if (segment != 0 && profile.find(segment) == nullptr) {
-    return "there is no segment " + std::to_string(segment) + "; this tape has " +
-           count_of(profile.segments.size(), "segment");
-  }
-  return profile.samples.empty() ? "the program used too little CPU time for a single sample; try a larger --cpu=HZ"
-                                 : "no samples match the selection";
-}
 
 int cpu(Arguments arguments) {
   Wishes wishes;

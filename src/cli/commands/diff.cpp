@@ -1,13 +1,11 @@
 // heaptape diff: what changed between two tapes, or between two moments of one.
-#include "base/number_text.h"
 #include "cli/commands/commands.h"
 #include "cli/options/command_line.h"
 #include "cli/options/report_options.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
 #include "report/figures/costs.h"
-#include "report/figures/heap_diff.h"
-#include "report/pages/overview.h"
+#include "report/pages/comparison.h"
 
 namespace heaptape::cli {
 namespace {
@@ -40,49 +38,6 @@ Result<CostKind> kind_of(const Wishes& wishes) {
          : wishes.allocations ? CostKind::Allocations
          : wishes.temporary   ? CostKind::Temporary
                               : CostKind::Peak;
-}
-
-struct Compared {
-  std::string what; // "at the peak"
-  std::string before, after;
-  std::vector<StackCost> before_costs, after_costs;
-};
-
-const char* kind_text(CostKind kind) {
-  switch (kind) {
-  case CostKind::Leaks: return "Still live at the end";
-  case CostKind::Peak: return "Live at the peak";
-  case CostKind::Allocations: return "Allocated";
-  case CostKind::Temporary: return "Temporary";
-  }
-  return "?";
-}
-
-Result<Compared> compare_moments(const TapeView& view, const Wishes& wishes) {
-  const Result<Moment> from = view.moment(wishes.from.empty() ? "start" : wishes.from);
-  const Result<Moment> to = view.moment(wishes.to.empty() ? "end" : wishes.to);
-  if (!from) return from.error();
-  if (!to) return to.error();
-  const auto label = [](const Moment& moment) {
-    return printable(moment.label) + ", event " + with_separators(moment.event);
-  };
-  return Compared{"Live", label(from.value()), label(to.value()), live_costs(view, from.value()),
-                  live_costs(view, to.value())};
-}
-
-// Beside the rows, so that a change elsewhere is not overlooked.
-void print_totals(Output& output, const TapeView& before, const TapeView& after) {
-  const HeapTotals &a = before.answers().totals, &b = after.answers().totals;
-  const auto line = [&](const char* name, std::uint64_t one, std::uint64_t other) {
-    output.print("  {:<10}{:>12}  ->{:>12}  {:>12}\n", name, bytes_text(one), bytes_text(other),
-                 signed_bytes_text(static_cast<std::int64_t>(other - one)));
-  };
-  line("peak", a.peak_bytes, b.peak_bytes);
-  line("live", a.live_bytes, b.live_bytes);
-  line("allocated", a.allocated_bytes, b.allocated_bytes);
-  const auto calls = static_cast<std::int64_t>(b.allocated_blocks - a.allocated_blocks);
-  output.print("  {:<10}{:>12}  ->{:>12}  {:>12}\n\n", "calls", with_separators(a.allocated_blocks),
-               with_separators(b.allocated_blocks), signed_count_text(calls));
 }
 
 } // namespace
@@ -122,40 +77,12 @@ int diff(Arguments arguments) {
   if (!moments && !other) return fail(other.error());
   const TapeView& after = moments ? before.value() : other.value();
 
-  Result<Compared> compared = Error{ErrorCode::Usage, ""};
-  if (moments) {
-    compared = compare_moments(before.value(), wishes);
-    if (!compared) return fail(compared.error());
-  } else {
-    compared = Compared{kind_text(kind.value()), wishes.before, wishes.after, costs_of(before.value(), kind.value()),
-                        costs_of(after, kind.value())};
-  }
-  Compared& sides = compared.value();
-  keep_accepted(before.value().names(), filter.value(), sides.before_costs);
-  keep_accepted(after.names(), filter.value(), sides.after_costs);
-  const DiffSide one{before.value().names(), sides.before_costs}, two{after.names(), sides.after_costs};
-  const Diff changes = make_diff(one, two);
-
+  const Result<Comparison> compared = moments ? compare_moments(before.value(), wishes.from, wishes.to, filter.value())
+                                              : compare_tapes(before.value(), after, kind.value(), filter.value());
+  if (!compared) return fail(compared.error());
   Output output;
-  if (wishes.json) {
-    JsonWriter json;
-    json.begin_object().field("compared", std::string_view(sides.what));
-    json.field("from", std::string_view(sides.before)).field("to", std::string_view(sides.after));
-    write_diff_json(json, changes, one, two);
-    output.print("{}\n", json.end_object().text());
-    return output.finish() ? kOk : kTrouble;
-  }
-  const auto line = [&](const std::string& text) {
-    output.print("{}\n", style.value().width != 0 ? shortened(text, style.value().width) : text);
-  };
-  line("before  " + printable(sides.before));
-  line("after   " + printable(sides.after));
-  if (!moments) print_totals(output, before.value(), after);
-  line(fmt::format("{}: {} in {} -> {} in {}", sides.what, bytes_text(changes.before.bytes),
-                   count_of(changes.before.blocks, "block"), bytes_text(changes.after.bytes),
-                   count_of(changes.after.blocks, "block")));
-  output.print("{}", diff_text(changes, one, two, {.rows = wishes.rows, .style = style.value()}));
-  if (changes.rows.empty()) output.print("  no stack differs\n");
+  output.print("{}", wishes.json ? comparison_json(compared.value())
+                                 : comparison_text(compared.value(), {.rows = wishes.rows, .style = style.value()}));
   return output.finish() ? kOk : kTrouble;
 }
 

@@ -7,7 +7,6 @@
 
 #include "base/output_file.h"
 #include "cli/commands/commands.h"
-#include "cli/commands/cpu.h"
 #include "cli/options/command_line.h"
 #include "cli/options/report_options.h"
 #include "cli/terminal/console.h"
@@ -22,6 +21,7 @@
 #include "report/export/massif.h"
 #include "report/export/pprof.h"
 #include "report/export/speedscope.h"
+#include "report/figures/cpu_report.h"
 #include "report/text/mark_text.h"
 #include "report/view/tape_view.h"
 

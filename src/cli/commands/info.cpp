@@ -1,17 +1,11 @@
 // heaptape info: what a tape holds.
-#include <algorithm>
-
-#include "base/number_text.h"
 #include "cli/commands/commands.h"
 #include "cli/options/choose_tape.h"
 #include "cli/options/command_line.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
-#include "report/figures/pools.h"
 #include "report/pages/info_json.h"
-#include "report/pages/loss_text.h"
-#include "report/pages/tape_facts.h"
-#include "report/text/damage_text.h"
+#include "report/pages/info_text.h"
 #include "tape/reader.h"
 
 namespace heaptape::cli {
@@ -26,155 +20,6 @@ constexpr CommandHelp kHelp{
   heaptape info app.tape
   heaptape info --json app.tape | jq .peak_bytes
 )"};
-
-constexpr std::size_t kListed = 40; // threads and modules, unless --all is given
-
-class InfoText {
-public:
-  InfoText(Output& output, const TapeReader& tape, const TapeFacts& facts, bool list_all)
-      : out_(output), tape_(tape), facts_(facts), list_all_(list_all) {}
-
-  void print(const std::string& name) {
-    out_.print("{}: {}, format {}.{}\n\n", name, exact_bytes_text(tape_.file_bytes()), tape_.header().version_major,
-               tape_.header().version_minor);
-    run();
-    totals();
-    losses();
-    kinds();
-    pools();
-    threads();
-    modules();
-    blocks();
-  }
-
-private:
-  template <class... Args>
-  void line(std::string_view label, fmt::format_string<Args...> format, Args&&... args) {
-    out_.print("  {:<12}", label);
-    out_.print(format, std::forward<Args>(args)...);
-    out_.print("\n");
-  }
-
-  std::string meta(const char* name) const {
-    const auto entry = tape_.meta().find(name);
-    return entry != tape_.meta().end() ? printable(entry->second) : std::string();
-  }
-
-  void run() {
-    if (!meta("program").empty()) line("program", "{}", meta("program"));
-    if (!facts_.command.empty()) line("command", "{}", command_text(facts_.command));
-    if (!meta("directory").empty()) line("directory", "{}", meta("directory"));
-    if (!meta("options").empty()) line("options", "{}", meta("options"));
-    line("recorded", "{}, pid {}{}", local_time_text(tape_.header().start_realtime_ns), tape_.header().pid,
-         meta("host").empty() ? "" : ", on " + meta("host"));
-    line("duration", "{}", duration_text(facts_.summary.duration_us));
-    line("ended", "{}", ending_text(facts_.summary, facts_.finished));
-  }
-
-  void totals() {
-    const Summary& summary = facts_.summary;
-    out_.print("\n");
-    line("events", "{}, {:.2f} bytes each on the tape", with_separators(summary.events), facts_.bytes_per_event);
-    line("allocated", "{} in {}", exact_bytes_text(summary.allocated_bytes),
-         count_of(summary.allocated_blocks, "block"));
-    line("peak", "{} at event {}, {} s", exact_bytes_text(summary.peak_bytes), summary.peak_event,
-         seconds_text(summary.peak_us));
-    line("still live", "{} in {}", exact_bytes_text(summary.live_bytes), count_of(summary.live_blocks, "block"));
-    if (const CpuProfile& cpu = tape_.cpu(); !cpu.empty()) {
-      line("CPU", "{} in {}; 'heaptape cpu' shows them", count_of(cpu.samples.size(), "sample"),
-           count_of(cpu.segments.size(), "segment"));
-    }
-    if (facts_.peak_rss_bytes != 0) line("resident", "{} at most", bytes_text(facts_.peak_rss_bytes));
-    if (summary.unknown_releases != 0) {
-      line("unknown", "{} of what was no live block of this tape; 'heaptape verify' tells double frees",
-           count_of(summary.unknown_releases, "release"));
-    }
-    if (summary.reordered != 0) {
-      line("reordered", "{} put back in order because the clocks of two processors disagreed",
-           count_of(summary.reordered, "event"));
-    }
-  }
-
-  void losses() {
-    std::string_view label = "lost";
-    for (const auto& [name, count] : facts_.summary.losses) {
-      line(label, "{}: {}", name, loss_sentence(name, count));
-      label = "";
-    }
-    if (!facts_.finished)
-      line(label, "unknown: only a finished tape says");
-    else if (facts_.summary.losses.empty())
-      line(label, "nothing");
-    label = "damaged";
-    for (const std::string& sentence : damage_sentences(tape_.damage())) {
-      line(label, "{}", sentence);
-      label = "";
-    }
-  }
-
-  void kinds() {
-    out_.print("\nEvents\n");
-    for (std::size_t kind = 0; kind < facts_.summary.per_kind.size(); ++kind) {
-      const std::uint64_t count = facts_.summary.per_kind[kind];
-      if (count != 0) out_.print("  {:>14}  {}\n", with_separators(count), kind_name(static_cast<EventKind>(kind)));
-    }
-  }
-
-  void pools() {
-    if (tape_.pools().empty()) return;
-    out_.print("\nPools\n");
-    for (const Pool& pool : listed(tape_.pools())) {
-      out_.print("  {}{}\n", pool_name(tape_.pools(), pool.number),
-                 pool.kind == PoolKind::Function ? "  (--alloc-fn)" : "");
-    }
-    say_rest(tape_.pools().size());
-  }
-
-  void threads() {
-    out_.print("\nThreads\n");
-    for (const Thread& thread : listed(tape_.threads())) {
-      out_.print("  T{:<5} tid {:<8} {:<16} from {} s{}\n", thread.id.value, thread.tid, printable(thread.name),
-                 seconds_text(thread.first_seen_us),
-                 thread.ended_us != 0 ? " to " + seconds_text(thread.ended_us) + " s" : "");
-    }
-    say_rest(tape_.threads().size());
-  }
-
-  void modules() {
-    out_.print("\nModules\n");
-    for (const Module& module : listed(tape_.modules())) {
-      const std::string id(module.build_id.begin(), module.build_id.end());
-      out_.print("  {:#014x}-{:#014x}  {:<40}  {}\n", module.start, module.end,
-                 id.empty() ? "no build-id" : hex_text(id), printable(module.path));
-    }
-    say_rest(tape_.modules().size());
-  }
-
-  void blocks() {
-    out_.print("\nSpace\n");
-    for (const BlockTypeSize& type : tape_.block_sizes()) {
-      const double share = tape_.file_bytes() != 0
-                               ? 100.0 * static_cast<double>(type.bytes) / static_cast<double>(tape_.file_bytes())
-                               : 0;
-      out_.print("  {:>14} bytes {:5.1f} %  {} in {}\n", with_separators(type.bytes), share, type.name,
-                 count_of(type.blocks, "block"));
-    }
-  }
-
-  template <class T>
-  std::span<const T> listed(const std::vector<T>& all) const {
-    return std::span(all).first(list_all_ ? all.size() : std::min(all.size(), kListed));
-  }
-  void say_rest(std::size_t count) {
-    if (!list_all_ && count > kListed)
-      out_.print("  and {} more; --all lists them\n", with_separators(count - kListed));
-  }
-
-  Output& out_;
-  const TapeReader& tape_;
-  const TapeFacts& facts_;
-  bool list_all_;
-};
 
 } // namespace
 
@@ -192,10 +37,7 @@ int info(Arguments arguments) {
   if (!tape) return fail(tape.error());
   const TapeFacts facts = gather_facts(tape.value());
   Output output;
-  if (json)
-    append_info_json(output.buffer(), name, tape.value(), facts);
-  else
-    InfoText(output, tape.value(), facts, all).print(name);
+  output.print("{}", json ? info_json(name, tape.value(), facts) : info_text(name, tape.value(), facts, {all}));
   return output.finish() ? kOk : kTrouble;
 }
 

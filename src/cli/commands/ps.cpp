@@ -8,7 +8,6 @@
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
 #include "collector/control/control_client.h"
-#include "report/pages/frame_names.h"
 #include "report/text/json_writer.h"
 #include "report/text/text_style.h"
 

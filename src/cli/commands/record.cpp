@@ -20,7 +20,6 @@
 #include "collector/options/function_options.h"
 #include "collector/options/option_values.h"
 #include "collector/options/tape_name.h"
-#include "report/pages/frame_names.h"
 
 namespace heaptape::cli {
 namespace {

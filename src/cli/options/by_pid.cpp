@@ -9,7 +9,6 @@
 #include "base/path_text.h"
 #include "cli/terminal/console.h"
 #include "collector/control/control_client.h"
-#include "report/pages/frame_names.h"
 
 namespace heaptape::cli {
 namespace {

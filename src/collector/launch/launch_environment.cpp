@@ -140,6 +140,11 @@ std::vector<std::string> recorder_variables(const RecordOptions& options, const 
   if (options.follow && live.log_name.find("%p") == std::string::npos) live.log_name += ".%p";
   for (std::string& variable : live_variables(live, as_pattern(link.directory)))
     variables.push_back(std::move(variable));
+  // The recorder takes them out again, and can do so without a trace if they are even in number (recorder/hooks/environment.cpp).
+  // LD_PRELOAD stays where the user has one. A followed program keeps all but those that name its connection, which are two.
+  const bool preload_stays = variables.front() != "LD_PRELOAD=" + link.library;
+  const std::size_t taken_out = variables.size() - (preload_stays ? 1 : 0);
+  if (!options.follow && taken_out % 2 != 0) variables.emplace_back("HEAPTAPE_PAD=");
   return variables;
 }
 

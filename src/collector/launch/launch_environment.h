@@ -13,7 +13,7 @@
 //
 // and, for the recorder alone: HEAPTAPE_COLLECTOR (path of the heaptape binary, or unix:SOCKET of one that listens),
 // HEAPTAPE_SHM_FD, HEAPTAPE_SHM_KEY (decimal numbers), HEAPTAPE_DIRECTORY (where a tape goes that the user did not
-// name).
+// name), HEAPTAPE_PAD (makes their number even).
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ struct RecorderLink {
 };
 
 // The variables to set, as NAME=VALUE, LD_PRELOAD first. `user_preload` is the user's own LD_PRELOAD, kept as it is
-// behind our library, which the recorder takes out again.
+// behind our library, which the recorder takes out again. As many as it takes out, an even number.
 std::vector<std::string> recorder_variables(const RecordOptions& options, const RecorderLink& link,
                                             const char* user_preload);
 

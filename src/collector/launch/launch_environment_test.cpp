@@ -85,9 +85,22 @@ TEST(RecorderVariables, UsersPreloadStaysAsItIsBehindOurs) {
 }
 
 TEST(RecorderVariables, DefaultsAreNotMentioned) {
-  EXPECT_EQ(
-      recorder_variables({}, kLink, nullptr),
-      (Strings{"LD_PRELOAD=/lib/libheaptape.so", "HEAPTAPE_COLLECTOR=/bin/heaptape", "HEAPTAPE_DIRECTORY=/work/100%"}));
+  EXPECT_EQ(recorder_variables({}, kLink, nullptr),
+            (Strings{"LD_PRELOAD=/lib/libheaptape.so", "HEAPTAPE_COLLECTOR=/bin/heaptape",
+                     "HEAPTAPE_DIRECTORY=/work/100%", "HEAPTAPE_PAD="}));
+}
+
+// Or the recorder could not take them out without leaving one behind: Go programs died at start.
+TEST(RecorderVariables, TheRecorderTakesOutAnEvenNumberWhateverTheOptions) {
+  for (const char* preload : {"", "/lib/libheaptape.so", "a.so", "a.so:/lib/libheaptape.so"}) {
+    for (const bool quiet : {false, true}) {
+      RecordOptions options;
+      options.collector.quiet = quiet;
+      const Strings variables = recorder_variables(options, kLink, preload);
+      const bool preload_stays = variables.front() != "LD_PRELOAD=/lib/libheaptape.so";
+      EXPECT_EQ((variables.size() - (preload_stays ? 1 : 0)) % 2, 0u) << preload << " " << quiet;
+    }
+  }
 }
 
 TEST(RecorderVariables, OptionsSurviveTheWayThroughTheEnvironment) {

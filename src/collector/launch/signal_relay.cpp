@@ -28,7 +28,8 @@ bool is_stopped(pid_t process) {
 }
 
 // While we are stopped nobody but a SIGCONT can wake us. The program, though, may be continued by someone who does not
-// know of us, and then end with nobody waiting for it. So a process that does not stop watches it meanwhile.
+// know of us, and then end with nobody waiting for it. So a process that does not stop watches it meanwhile. It says so
+// again and again until it is ended: the first time we may not have stopped yet.
 pid_t start_watcher(pid_t program) {
   const pid_t launcher = ::getpid();
   const pid_t watcher = ::fork();
@@ -36,10 +37,7 @@ pid_t start_watcher(pid_t program) {
   ::setpgid(0, 0);
   constexpr timespec kPollInterval{0, 20'000'000};
   while (::getppid() == launcher) {
-    if (!is_stopped(program)) {
-      ::kill(launcher, SIGCONT);
-      ::_exit(0);
-    }
+    if (!is_stopped(program)) ::kill(launcher, SIGCONT);
     ::nanosleep(&kPollInterval, nullptr);
   }
   ::_exit(0);

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <string>
 #include <thread>
 
 #include "collector/launch/inherited_state.h"
 #include "collector/launch/launcher.h"
+#include "collector/observe/proc_files.h"
 
 namespace heaptape {
 namespace {
@@ -62,9 +64,9 @@ pid_t in_a_process(Body body) {
   ::_exit(body());
 }
 
-// Waits a few seconds at most; -1 when nothing happened.
+// Waits a minute at most; -1 when nothing happened.
 int status_of(pid_t pid, int options) {
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < 6000; ++i) {
     int status = 0;
     if (::waitpid(pid, &status, WNOHANG | options) == pid) return status;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -77,18 +79,31 @@ int relay_around(pid_t program) {
   return exit_status_of(status);
 }
 
+void wait_until_stopped(pid_t pid) {
+  const std::string file = "/proc/" + std::to_string(pid) + "/stat";
+  while (true) {
+    const auto stat = parse_proc_stat(read_small_file(file));
+    if (!stat || stat->state == 'T') return;
+    ::usleep(1000);
+  }
+}
+
 TEST(SignalRelay, TermSentToUsEndsTheProgram) {
-  const pid_t relay = in_a_process([] {
+  int running[2];
+  ASSERT_EQ(::pipe(running), 0);
+  const pid_t relay = in_a_process([&] {
     InheritedState state;
     state.hold_signals();
     const pid_t program = in_a_process([&] {
       state.restore_for_program();
+      (void)!::write(running[1], "r", 1);
       ::pause();
       return 0;
     });
     return relay_around(program);
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  char word = 0;
+  ASSERT_EQ(::read(running[0], &word, 1), 1); // so the relay holds its signals by now
   ::kill(relay, SIGTERM);
   const int status = status_of(relay, 0);
   ASSERT_NE(status, -1);
@@ -122,9 +137,10 @@ TEST(SignalRelay, WakesUpWhenSomebodyElseContinuesTheProgram) {
     state.hold_signals();
     const pid_t program = in_a_process([&] {
       state.restore_for_program();
-      const pid_t self = ::getpid();
+      const pid_t self = ::getpid(), launcher = ::getppid();
       if (::fork() == 0) {
-        ::usleep(300'000);
+        wait_until_stopped(self);
+        wait_until_stopped(launcher);
         ::kill(self, SIGCONT);
         ::_exit(0);
       }

@@ -44,12 +44,15 @@ std::string losses_text(const Summary& summary) {
   std::uint64_t lost = 0;
   std::uint64_t stacks = 0;
   std::uint64_t paused = 0;
+  std::uint64_t not_followed = 0;
   std::string reasons;
   for (const auto& [name, count] : summary.losses) {
     if (name == wire::loss_name(wire::Loss::StackCut) || name == wire::loss_name(wire::Loss::StackTooDeep)) {
       stacks += count;
     } else if (name == wire::kPausedName) {
       paused += count;
+    } else if (name == wire::loss_name(wire::Loss::NotFollowed)) {
+      not_followed += count;
     } else {
       lost += count;
       reasons += (reasons.empty() ? " (" : ", ") + name;
@@ -58,6 +61,8 @@ std::string losses_text(const Summary& summary) {
   std::string text = grouped(lost) + " lost" + (reasons.empty() ? "" : reasons + ")");
   if (stacks != 0) text += ", " + grouped(stacks) + (stacks == 1 ? " stack cut short" : " stacks cut short");
   if (paused != 0) text += ", " + grouped(paused) + (paused == 1 ? " block" : " blocks") + " left out while paused";
+  if (not_followed != 0)
+    text += ", " + grouped(not_followed) + (not_followed == 1 ? " program" : " programs") + " not followed";
   return text;
 }
 

@@ -1,7 +1,46 @@
+// How a stack is captured without unwinding it.
+//
+// A thread's stack hardly changes from one malloc to the next. So each thread keeps its last stack in a *cache*, outermost
+// frame first, and a capture only finds out how much of it is still true. Here main has called load, which called parse, and
+// parse calls strdup, which calls malloc. The cache stems from a capture inside parse:
+//
+//      stack, upwards                       cache                     path (strdup, slot 0x7e80)
+//   0x7ff8 | into start   | <-----------  [0] slot 0x7ff8 into start
+//          | main's frame |
+//   0x7f90 | into main    | <-----------  [1] slot 0x7f90 into main
+//          | saved RBP    | <-----------      extra word: load's CFA comes from it
+//          | load's frame |
+//   0x7f20 | into load    | <-----------  [2] slot 0x7f20 into load  <- join: stamp 17
+//          | parse's ...  |
+//   0x7ec0 | into parse   | <-------------------------------------  word: slot + 0x40 into parse
+//          | strdup's ... |
+//   0x7e80 | into strdup  | <-------------------------------------  pc, slot, RBP of the call itself; number 4711
+//
+// **What is known.** Where a caller's return slot lies follows from three things: the rule of the return address (rules.h), the
+// place of the slot, and RBP if the rule, or one further out, needs it. So a stack is decided by the words a full unwind reads:
+// return slots, saved RBPs that feed an RBP-based rule further out, the CFA word of a frame that realigned its stack, and what was
+// read when the outermost frame turned out to be that.
+//
+// **What is checked.** All of these words, every time, against what they held:
+//   1. at the innermost frame: pc, slot, and RBP if the way outward depends on it;
+//   2. the words of the *path*, the frames between the call and the cache (known_paths.h);
+//   3. the join, the frame of the cache where the path ends: its stamp says that it is still the same entry;
+//   4. every return slot from the join outward, every extra word that guards it, and the words of the root;
+//   5. that no code was unloaded since (g_code_generation), for then a rule might be another one.
+//
+// **Why it is right.** By induction from the inside: if a frame is the same and the words its rule reads are the same, so is its
+// caller. Nothing else goes into an unwind, so the number kept with the path is the number a full unwind would find, whatever
+// happened in between (longjmp, exceptions, alloca, other stacks). tests/stack_truth compares every capture with libunwind's, and
+// shows that leaving out the saved RBPs gives wrong stacks.
+//
+// capture() in capture.h does 1 to 5 and nothing else; it is inlined into the hooks. What follows here is the other case: unwind
+// frame by frame until one is met that the cache knows, check the cache from there outward, and remember the way as a path. When
+// paths do not come again (Habit), or cost nothing, the frames go into the cache instead (stack_memo.h).
 #include "recorder/core/capture.h"
 
 #include "recorder/core/machine.h"
 #include "recorder/core/recorder.h"
+#include "recorder/core/stack_memo.h"
 #include "wire/stack_roots.h"
 
 namespace heaptape::recorder {
@@ -12,13 +51,6 @@ namespace {
 
 enum class Step : std::uint8_t { Taken, Ended, Cut };
 
-// Off only in a build of the tests, which shows that the check is needed.
-#ifdef HEAPTAPE_WITHOUT_SAVED_RBP_CHECK
-constexpr bool kGuardSavedRbp = false;
-#else
-constexpr bool kGuardSavedRbp = true;
-#endif
-
 std::uint64_t load(std::uint64_t address) noexcept { return *reinterpret_cast<const std::uint64_t*>(address); }
 
 bool reaches(StackMemory& memory, Range& range, std::uint64_t address) noexcept {
@@ -27,12 +59,12 @@ bool reaches(StackMemory& memory, Range& range, std::uint64_t address) noexcept 
 
 [[gnu::noinline]] Step step_realigned(StackMemory& memory, Range& range, Rule rule, Frame& frame) noexcept {
   if (rule.kind != RuleKind::Drap) return rule.kind == RuleKind::End ? Step::Ended : Step::Cut;
-  const std::uint64_t cfa_word = frame.rbp + static_cast<std::uint64_t>(std::int64_t{rule.cfa_offset});
+  const std::uint64_t cfa_word = rule.cfa(frame.rbp);
   if ((cfa_word & 7) != 0 || !reaches(memory, range, cfa_word)) return Step::Cut;
   const std::uint64_t next = load(cfa_word) - 8;
   if (next <= frame.slot || (next & 7) != 0 || !reaches(memory, range, next)) return Step::Cut;
   if ((rule.flags & kSavesRbp) != 0) {
-    const std::uint64_t saved = frame.rbp + static_cast<std::uint64_t>(std::int64_t{rule.rbp_words} * 8);
+    const std::uint64_t saved = rule.rbp_at(frame.rbp);
     if ((saved & 7) != 0 || !reaches(memory, range, saved)) return Step::Cut;
     frame.rbp = load(saved);
   }
@@ -41,22 +73,16 @@ bool reaches(StackMemory& memory, Range& range, std::uint64_t address) noexcept 
   return frame.pc != 0 ? Step::Taken : Step::Ended;
 }
 
-// The address of the caller's return slot by a plain rule.
-std::uint64_t caller_slot(Rule rule, const NewFrame& frame) noexcept {
-  const auto offset = static_cast<std::uint64_t>(std::int64_t{rule.cfa_offset});
-  return rule.kind == RuleKind::Rsp ? frame.slot + offset : frame.rbp + offset - 8;
-}
-
 // Goes from a frame to its caller. Never reads outside the range.
 inline Step step(StackMemory& memory, Range& range, Rule rule, Frame& frame) noexcept {
   std::uint64_t next = 0;
   // Branches, not selects, and kept so by the empty assembly: most frames do not need RBP, and a select would make every
   // step wait for the load of it.
   if (rule.kind == RuleKind::Rsp) [[likely]] {
-    next = frame.slot + static_cast<std::uint64_t>(std::int64_t{rule.cfa_offset});
+    next = rule.cfa(frame.slot);
     asm volatile("" : "+r"(next));
   } else if (rule.kind == RuleKind::Rbp) {
-    next = frame.rbp + static_cast<std::uint64_t>(std::int64_t{rule.cfa_offset}) - 8;
+    next = rule.cfa(frame.rbp) - 8;
     asm volatile("" : "+r"(next));
   } else {
     return step_realigned(memory, range, rule, frame);
@@ -66,7 +92,7 @@ inline Step step(StackMemory& memory, Range& range, Rule rule, Frame& frame) noe
   if (next >= range.high && !memory.extend_up(range, next)) [[unlikely]]
     return Step::Cut;
   if (rule.rbp_words != 0) {
-    const std::uint64_t saved = next + 8 + static_cast<std::uint64_t>(std::int64_t{rule.rbp_words} * 8);
+    const std::uint64_t saved = rule.rbp_at(next + 8);
     if (!range.holds(saved)) [[unlikely]]
       return Step::Cut;
     frame.rbp = load(saved);
@@ -111,211 +137,6 @@ std::size_t find_change_carefully(const StackCache& cache, std::size_t index, St
   return 0;
 }
 
-// The number a stack's outermost frame hangs on: 0, or a mark.
-std::uint32_t root_of(std::uint64_t mark, std::uint64_t& hash) noexcept {
-  std::uint32_t id = 0;
-  hash = kRootHash;
-  const auto hang = [&](std::uint64_t pc) {
-    hash = path_hash(hash, pc);
-    id = g_recorder.stacks.intern(id, pc, hash);
-  };
-  if (const std::uint32_t epoch = g_recorder.epoch.load(std::memory_order_relaxed); epoch != 0) [[unlikely]] {
-    hang(wire::kRootEpoch + epoch % wire::kEpochs);
-  }
-  if (mark != 0) [[unlikely]]
-    hang(mark);
-  return id;
-}
-
-// Interns the innermost frames that fit: the cache's first `kept`, then the fresh ones. The cache stays as it is.
-[[gnu::noinline]] std::uint32_t intern_too_deep(ThreadState& thread, std::size_t kept, std::size_t fresh) noexcept {
-  const std::size_t most = g_recorder.max_depth;
-  std::uint64_t hash = 0;
-  std::uint32_t id = root_of(wire::kRootTooDeep, hash);
-  const auto add = [&](std::uint64_t pc) {
-    hash = path_hash(hash, pc);
-    id = g_recorder.stacks.intern(id, pc, hash);
-  };
-  if (fresh > most) fresh = most;
-  for (std::size_t i = kept - (most - fresh > kept ? kept : most - fresh); i < kept; ++i)
-    add(thread.cache.returns.values[i]);
-  for (std::size_t i = fresh; i > 0; --i) add(thread.fresh[i - 1].pc);
-  return id;
-}
-
-// Notes the words that the way outward from the outermost frame read: why it ended there must stay true.
-void guard_root(StackCache& cache, const NewFrame& root, const Range& range) noexcept {
-  std::size_t used = 0;
-  const auto guard = [&](std::uint64_t address) {
-    if ((address & 7) == 0 && range.holds(address)) cache.returns.set_front(++used, address, load(address));
-  };
-  if (root.rule.kind == RuleKind::Rsp || root.rule.kind == RuleKind::Rbp) {
-    guard(caller_slot(root.rule, root));
-  } else if (root.rule.kind == RuleKind::Drap) {
-    const std::uint64_t cfa_word = root.rbp + static_cast<std::uint64_t>(std::int64_t{root.rule.cfa_offset});
-    guard(cfa_word);
-    if (used != 0) guard(load(cfa_word) - 8);
-  }
-  while (used < cache.returns.kRoot) cache.returns.always_holds(++used);
-}
-
-// The number of the stack whose innermost frame is the cache's `index`. Most stacks were seen before, and are found without their
-// callers' numbers. The outermost frame's is always known.
-std::uint32_t number_of(StackCache& cache, std::size_t index) noexcept {
-  StackCache::Detail* const details = cache.details;
-  if (details[index].id != 0) return details[index].id;
-  std::uint32_t id = g_recorder.stacks.find(cache.returns.values[index], details[index].hash);
-  if (id == 0) [[unlikely]] {
-    std::size_t known = index - 1;
-    while (details[known].id == 0) --known;
-    id = details[known].id;
-    while (++known < index) {
-      id = details[known].id = g_recorder.stacks.intern(id, cache.returns.values[known], details[known].hash);
-    }
-    id = g_recorder.stacks.intern(id, cache.returns.values[index], details[index].hash);
-  }
-  return details[index].id = id;
-}
-
-// Whether the way outward depends on RBP, on the way from the outside to the innermost frame.
-struct Inward {
-  bool needs_rbp;
-
-  // Goes on to a frame inside; `caller_slot` is the return slot of the one before. Calls guard(address) for the words that the
-  // way outward from here depends on, return slots aside.
-  template <class Guard>
-  void add(const NewFrame& frame, std::uint64_t caller_slot, Guard guard) noexcept {
-    const Rule rule = frame.rule;
-    if (rule.kind == RuleKind::Drap) [[unlikely]] {
-      guard(frame.rbp + static_cast<std::uint64_t>(std::int64_t{rule.cfa_offset}));
-      if ((rule.flags & kSavesRbp) != 0 && needs_rbp) {
-        guard(frame.rbp + static_cast<std::uint64_t>(std::int64_t{rule.rbp_words} * 8));
-      }
-      needs_rbp = true;
-      return;
-    }
-    if (rule.rbp_words != 0) {
-      // The RBP that a frame further out starts from comes out of this word.
-      if (needs_rbp && kGuardSavedRbp) {
-        guard(caller_slot + 8 + static_cast<std::uint64_t>(std::int64_t{rule.rbp_words} * 8));
-      }
-      needs_rbp = false;
-    }
-    if (rule.kind == RuleKind::Rbp) needs_rbp = true;
-  }
-};
-
-// Puts the fresh frames [first, fresh), innermost first in the array, inside the cache's frames.
-void add_frames(ThreadState& thread, std::size_t first, std::size_t fresh, std::uint64_t mark,
-                const Range& range) noexcept {
-  StackCache& cache = thread.cache;
-  std::size_t count = cache.count;
-
-  Inward inward{};
-  std::uint16_t extra = 0;
-  std::uint64_t hash = 0;
-  std::uint32_t root = 0;
-  if (count != 0) {
-    const StackCache::Detail& outer = cache.details[count - 1];
-    inward = {outer.needs_rbp};
-    extra = outer.extra_end;
-    hash = outer.hash;
-  } else {
-    root = root_of(mark, hash);
-  }
-  // Where the number is looked up depends on addresses only, so that can be under way meanwhile.
-  for (std::size_t i = fresh, k = count; i > first; --i, ++k) {
-    hash = path_hash(hash, thread.fresh[i - 1].pc);
-    cache.details[k].hash = hash;
-  }
-  if (first == 0) __builtin_prefetch(g_recorder.stacks.place_of(hash));
-  for (std::size_t i = fresh; i > first; --i, ++count) {
-    const NewFrame& frame = thread.fresh[i - 1];
-    StackCache::Detail& detail = cache.details[count];
-    detail.id = 0;
-    if (count == 0) [[unlikely]] {
-      detail.id = g_recorder.stacks.intern(root, frame.pc, detail.hash);
-      inward.needs_rbp = frame.rule.kind == RuleKind::Rbp || frame.rule.kind == RuleKind::Drap;
-      guard_root(cache, frame, range);
-    } else {
-      inward.add(frame, cache.returns.addresses[count - 1],
-                 [&](std::uint64_t address) { cache.extra.set(extra++, address, load(address)); });
-    }
-    cache.returns.set(count, frame.slot, frame.pc);
-    detail.rbp = frame.rbp;
-    detail.rule = frame.rule;
-    detail.extra_end = extra;
-    detail.needs_rbp = inward.needs_rbp;
-    cache.stamps[count] = ++cache.stamps_given;
-  }
-  cache.count = static_cast<std::uint32_t>(count);
-}
-
-// The number of a stack that is new: the fresh frames inside the cache's frame `join`.
-[[gnu::noinline, gnu::cold]] std::uint32_t intern_inside(ThreadState& thread, std::size_t fresh,
-                                                         std::size_t join) noexcept {
-  std::uint32_t id = number_of(thread.cache, join);
-  std::uint64_t hash = thread.cache.details[join].hash;
-  for (std::size_t i = fresh; i > 0; --i) {
-    hash = path_hash(hash, thread.fresh[i - 1].pc);
-    id = g_recorder.stacks.intern(id, thread.fresh[i - 1].pc, hash);
-  }
-  return id;
-}
-
-// The number of the stack that the fresh frames make inside the cache's frame `join`. The cache stays as it is; the way is
-// remembered, if it is short enough.
-std::uint32_t add_path(ThreadState& thread, std::size_t fresh, std::size_t join, const Frame& site,
-                       std::uint32_t generation) noexcept {
-  StackCache& cache = thread.cache;
-  const StackCache::Detail& outer = cache.details[join];
-  const std::uint64_t join_slot = cache.returns.addresses[join];
-  KnownPath& path = thread.known.make_room(site.pc, site.slot);
-  path.pc = 0; // not valid before it is complete
-  std::size_t words = 0;
-  bool fits = true;
-  const auto note = [&](std::uint64_t address, std::uint64_t value) {
-    const std::uint64_t offset = address - site.slot;
-    if (offset >= join_slot - site.slot || offset != static_cast<std::uint32_t>(offset) || words == kMostWords) {
-      fits = false;
-      return;
-    }
-    path.offsets[words] = static_cast<std::uint32_t>(offset);
-    path.values[words++] = value;
-  };
-  for (std::size_t i = 1; i < fresh; ++i) note(thread.fresh[i].slot, thread.fresh[i].pc);
-  path.frames = static_cast<std::uint8_t>(words);
-
-  std::uint64_t hash = outer.hash;
-  for (std::size_t i = fresh; i > 0; --i) hash = path_hash(hash, thread.fresh[i - 1].pc);
-  __builtin_prefetch(g_recorder.stacks.place_of(hash));
-  Inward inward{outer.needs_rbp};
-  std::uint64_t caller_slot = join_slot;
-  for (std::size_t i = fresh; i > 0; --i) {
-    const NewFrame& frame = thread.fresh[i - 1];
-    inward.add(frame, caller_slot, [&](std::uint64_t address) { note(address, load(address)); });
-    caller_slot = frame.slot;
-  }
-  std::uint32_t id = g_recorder.stacks.find(site.pc, hash);
-  if (id == 0) [[unlikely]]
-    id = intern_inside(thread, fresh, join);
-  if (!fits) return id;
-  path.words = static_cast<std::uint8_t>(words);
-  for (; words != 0 && words < kMostWords; ++words) {
-    path.offsets[words] = 0;
-    path.values[words] = site.pc;
-  }
-  path.slot = site.slot;
-  path.rbp = site.rbp;
-  path.needs_rbp = inward.needs_rbp ? 1 : 0;
-  path.join_stamp = cache.stamps[join];
-  path.join = static_cast<std::uint32_t>(join);
-  path.id = id;
-  path.generation = generation;
-  path.pc = site.pc;
-  return id;
-}
-
 } // namespace
 
 std::uint32_t capture_changed(ThreadState& thread, std::uint64_t pc, std::uint64_t slot, std::uint64_t rbp) noexcept {
@@ -335,7 +156,7 @@ std::uint32_t capture_changed(ThreadState& thread, std::uint64_t pc, std::uint64
   Frame frame{pc, slot, rbp};
   RuleEntry* entry = nullptr;
   bool guessed = false;
-  std::uint64_t mark = 0;
+  std::uint64_t root = 0;
   for (;;) {
     while (known > 0 && cache.returns.addresses[known - 1] < frame.slot) --known;
     Rule rule;
@@ -371,7 +192,7 @@ std::uint32_t capture_changed(ThreadState& thread, std::uint64_t pc, std::uint64
     if (rule.kind == RuleKind::Slow) [[unlikely]]
       return capture_slowly(thread, {pc, slot, rbp});
     if (rule.kind == RuleKind::Stop) [[unlikely]] {
-      mark = wire::kRootCut;
+      root = wire::kRootCut;
       if (guessed) { // a guess that led nowhere: this is no frame
         cache.count = 0;
         break;
@@ -389,13 +210,13 @@ std::uint32_t capture_changed(ThreadState& thread, std::uint64_t pc, std::uint64
     if (taken == Step::Taken) [[likely]]
       continue;
     // A frame pointer of zero is how start-up code marks the outermost frame.
-    if (taken == Step::Cut && !(guessed && frame.rbp == 0)) mark = wire::kRootCut;
+    if (taken == Step::Cut && !(guessed && frame.rbp == 0)) root = wire::kRootCut;
     cache.count = 0;
     break;
   }
   if (cache.count + fresh > g_recorder.max_depth) [[unlikely]]
     return intern_too_deep(thread, cache.count, fresh);
-  add_frames(thread, 0, fresh, mark, range);
+  add_frames(thread, 0, fresh, root, range);
   return number_of(cache, cache.count - 1);
 }
 

@@ -8,6 +8,35 @@ namespace heaptape::recorder {
 
 namespace {
 
+// Call-frame instructions (DWARF 5, 7.24). The three with a number in their low six bits are known by the high two.
+enum Instruction : std::uint8_t {
+  kNop = 0x00,
+  kSetLoc = 0x01,
+  kAdvanceLoc1 = 0x02,
+  kAdvanceLoc2 = 0x03,
+  kAdvanceLoc4 = 0x04,
+  kOffsetExtended = 0x05,
+  kRestoreExtended = 0x06,
+  kUndefined = 0x07,
+  kSameValue = 0x08,
+  kRegister = 0x09,
+  kRememberState = 0x0a,
+  kRestoreState = 0x0b,
+  kDefCfa = 0x0c,
+  kDefCfaRegister = 0x0d,
+  kDefCfaOffset = 0x0e,
+  kDefCfaExpression = 0x0f,
+  kExpression = 0x10,
+  kOffsetExtendedSf = 0x11,
+  kDefCfaSf = 0x12,
+  kDefCfaOffsetSf = 0x13,
+  kValOffset = 0x14,
+  kValOffsetSf = 0x15,
+  kValExpression = 0x16,
+  kGnuArgsSize = 0x2e,
+};
+enum HighBits : std::uint8_t { kAdvanceLoc = 1, kOffset = 2, kRestore = 3 };
+
 // A CIE's fields that matter here.
 struct Common {
   CfiContext context;
@@ -124,15 +153,15 @@ const std::uint8_t* take_expression(ByteWalk& walk) noexcept {
 
 RegisterRule* CfiRow::rule_of(std::uint64_t dwarf_register) noexcept {
   switch (dwarf_register) {
-  case 3: return &rbx;
-  case 6: return &rbp;
-  case 7: return &rsp;
-  case 10: return &r10;
-  case 12: return &r12;
-  case 13: return &r13;
-  case 14: return &r14;
-  case 15: return &r15;
-  case 16: return &return_address;
+  case kRbx: return &rbx;
+  case kRbp: return &rbp;
+  case kRsp: return &rsp;
+  case kR10: return &r10;
+  case kR12: return &r12;
+  case kR13: return &r13;
+  case kR14: return &r14;
+  case kR15: return &r15;
+  case kReturn: return &return_address;
   default: return nullptr;
   }
 }
@@ -153,87 +182,85 @@ bool run_instructions(const CfiContext& context, const std::uint8_t* code, const
     const std::uint8_t low = operation & 0x3f;
     std::uint64_t advance = 0;
     switch (operation >> 6) {
-    case 1: advance = low * context.code_alignment; break; // DW_CFA_advance_loc
-    case 2:                                                // DW_CFA_offset
-      set_rule(row, low, {How::AtOffset, scaled(static_cast<std::int64_t>(walk.uleb()))});
-      break;
-    case 3: restore_rule(row, initial, low); break; // DW_CFA_restore
+    case kAdvanceLoc: advance = low * context.code_alignment; break;
+    case kOffset: set_rule(row, low, {How::AtOffset, scaled(static_cast<std::int64_t>(walk.uleb()))}); break;
+    case kRestore: restore_rule(row, initial, low); break;
     default:
       switch (operation) {
-      case 0x00: break; // nop
-      case 0x01: {      // set_loc
+      case kNop: break;
+      case kSetLoc: {
         const std::uint64_t next = walk.encoded(context.pointer_encoding, 0);
         if (next < location) return false;
         advance = next - location;
         break;
       }
-      case 0x02: advance = walk.fixed<std::uint8_t>() * context.code_alignment; break;
-      case 0x03: advance = walk.fixed<std::uint16_t>() * context.code_alignment; break;
-      case 0x04: advance = walk.fixed<std::uint32_t>() * context.code_alignment; break;
-      case 0x05: { // offset_extended
+      case kAdvanceLoc1: advance = walk.fixed<std::uint8_t>() * context.code_alignment; break;
+      case kAdvanceLoc2: advance = walk.fixed<std::uint16_t>() * context.code_alignment; break;
+      case kAdvanceLoc4: advance = walk.fixed<std::uint32_t>() * context.code_alignment; break;
+      case kOffsetExtended: {
         const std::uint64_t which = walk.uleb();
         set_rule(row, which, {How::AtOffset, scaled(static_cast<std::int64_t>(walk.uleb()))});
         break;
       }
-      case 0x06: restore_rule(row, initial, walk.uleb()); break;
-      case 0x07: set_rule(row, walk.uleb(), {How::Undefined, std::int64_t{0}}); break;
-      case 0x08: set_rule(row, walk.uleb(), {How::Same, std::int64_t{0}}); break;
-      case 0x09: { // register
+      case kRestoreExtended: restore_rule(row, initial, walk.uleb()); break;
+      case kUndefined: set_rule(row, walk.uleb(), {How::Undefined, std::int64_t{0}}); break;
+      case kSameValue: set_rule(row, walk.uleb(), {How::Same, std::int64_t{0}}); break;
+      case kRegister: {
         const std::uint64_t which = walk.uleb();
         set_rule(row, which, {How::Register, static_cast<std::int64_t>(walk.uleb())});
         break;
       }
-      case 0x0a: // remember_state
+      case kRememberState:
         if (depth == kRemembered) return false;
         remembered[depth++] = row;
         break;
-      case 0x0b: // restore_state
+      case kRestoreState:
         if (depth == 0) return false;
         row = remembered[--depth];
         break;
-      case 0x0c: // def_cfa
+      case kDefCfa:
         row.cfa_register = static_cast<std::uint8_t>(walk.uleb());
         row.cfa_offset = static_cast<std::int64_t>(walk.uleb());
         row.cfa_expression = nullptr;
         break;
-      case 0x0d:
+      case kDefCfaRegister:
         row.cfa_register = static_cast<std::uint8_t>(walk.uleb());
         row.cfa_expression = nullptr;
         break;
-      case 0x0e: row.cfa_offset = static_cast<std::int64_t>(walk.uleb()); break;
-      case 0x0f: row.cfa_expression = take_expression(walk); break;
-      case 0x10: { // expression
+      case kDefCfaOffset: row.cfa_offset = static_cast<std::int64_t>(walk.uleb()); break;
+      case kDefCfaExpression: row.cfa_expression = take_expression(walk); break;
+      case kExpression: {
         const std::uint64_t which = walk.uleb();
         set_rule(row, which, {How::AtExpression, take_expression(walk)});
         break;
       }
-      case 0x11: { // offset_extended_sf
+      case kOffsetExtendedSf: {
         const std::uint64_t which = walk.uleb();
         set_rule(row, which, {How::AtOffset, scaled(walk.sleb())});
         break;
       }
-      case 0x12: // def_cfa_sf
+      case kDefCfaSf:
         row.cfa_register = static_cast<std::uint8_t>(walk.uleb());
         row.cfa_offset = scaled(walk.sleb());
         row.cfa_expression = nullptr;
         break;
-      case 0x13: row.cfa_offset = scaled(walk.sleb()); break;
-      case 0x14: { // val_offset
+      case kDefCfaOffsetSf: row.cfa_offset = scaled(walk.sleb()); break;
+      case kValOffset: {
         const std::uint64_t which = walk.uleb();
         set_rule(row, which, {How::Offset, scaled(static_cast<std::int64_t>(walk.uleb()))});
         break;
       }
-      case 0x15: { // val_offset_sf
+      case kValOffsetSf: {
         const std::uint64_t which = walk.uleb();
         set_rule(row, which, {How::Offset, scaled(walk.sleb())});
         break;
       }
-      case 0x16: { // val_expression
+      case kValExpression: {
         const std::uint64_t which = walk.uleb();
         set_rule(row, which, {How::Expression, take_expression(walk)});
         break;
       }
-      case 0x2e: (void)walk.uleb(); break; // GNU_args_size
+      case kGnuArgsSize: (void)walk.uleb(); break;
       default: return false;
       }
     }

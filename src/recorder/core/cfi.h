@@ -8,7 +8,8 @@ namespace heaptape::recorder {
 
 // The registers a caller's frame can depend on, by DWARF number: what a function must preserve, plus R10, through which
 // functions that realign their stack reach the old one.
-inline constexpr std::uint8_t kRbx = 3, kRbp = 6, kRsp = 7, kR10 = 10, kR12 = 12, kR15 = 15, kReturn = 16;
+inline constexpr std::uint8_t kRbx = 3, kRbp = 6, kRsp = 7, kR10 = 10, kR12 = 12, kR13 = 13, kR14 = 14, kR15 = 15,
+                              kReturn = 16;
 inline constexpr std::size_t kRegisters = 17;
 
 enum class How : std::uint8_t { Same, AtOffset, Offset, AtExpression, Expression, Register, Undefined };

@@ -21,6 +21,13 @@ thread_local constinit Arrival t_arrival [[gnu::tls_model("initial-exec")]] = Ar
 constinit wire::ThreadSlot g_suppressed_slot{};
 constinit ThreadState g_suppressed{};
 thread_local constinit ThreadState* t_behind_suppressed [[gnu::tls_model("initial-exec")]] = nullptr;
+// The block whose releases alone are suppressed; 0: all heap events are.
+thread_local constinit std::uint64_t t_released [[gnu::tls_model("initial-exec")]] = 0;
+
+bool is_suppressed(EventKind kind, std::uint64_t address) noexcept {
+  if (is_mapping(kind)) return false;
+  return t_released == 0 || (t_released == address && is_release(kind));
+}
 
 std::uint64_t thread_pointer() noexcept {
   std::uint64_t pointer = 0;
@@ -117,7 +124,7 @@ bool record_unusual(EventKind kind, std::uint64_t address, std::uint64_t size, b
   const Frame site{pc, slot, rbp};
   ThreadState* thread = t_thread;
   if (thread == &g_suppressed) {
-    if (!is_mapping(kind) || t_behind_suppressed == nullptr) return false;
+    if (is_suppressed(kind, address) || t_behind_suppressed == nullptr) return false;
     t_thread = t_behind_suppressed;
     const bool recorded = record(kind, address, size, site, with_stack);
     t_thread = thread;
@@ -151,15 +158,49 @@ bool record_paused(EventKind kind, std::uint64_t address, std::uint64_t pc, std:
   return is_recording() && record(kind, address, 0, Frame{pc, slot, rbp}, false);
 }
 
-Suppressed::Suppressed() noexcept : thread_(t_thread) {
-  if (thread_ == &g_suppressed) return;
-  g_suppressed.slot = &g_suppressed_slot;
-  g_suppressed_slot.busy.store(1, std::memory_order_relaxed);
+Suppressed::Suppressed(std::uint64_t released) noexcept : thread_(t_thread), released_(t_released) {
+  if (thread_ == &g_suppressed) {
+    if (t_released != 0) t_released = released; // where everything is suppressed, it stays so
+    return;
+  }
+  if (g_suppressed.slot == nullptr) { // all threads read it, and write the same
+    g_suppressed_slot.busy.store(1, std::memory_order_relaxed);
+    g_suppressed.slot = &g_suppressed_slot;
+  }
   t_behind_suppressed = thread_;
+  t_released = released;
   t_thread = &g_suppressed;
 }
 
-Suppressed::~Suppressed() noexcept { t_thread = thread_; }
+Suppressed::~Suppressed() noexcept {
+  t_thread = thread_;
+  t_released = released_;
+}
+
+Moment moment_now() noexcept {
+  const ThreadState* thread = known_thread();
+  return {thread, thread != nullptr ? thread->slot->reserved.load(std::memory_order_relaxed) : 0};
+}
+
+bool made_since(const Moment& moment, std::uint64_t address) noexcept {
+  const ThreadState* thread = known_thread();
+  if (thread == nullptr) return false;
+  const std::uint64_t end = thread->slot->reserved.load(std::memory_order_relaxed);
+  std::uint64_t count = moment.thread == thread ? end - moment.position : end;
+  if (count > thread->ring_mask) count = thread->ring_mask; // as far as they are still there
+  for (std::uint64_t i = 1; i <= count; ++i) {
+    const wire::Record& record = thread->ring[(end - i) & thread->ring_mask];
+    const auto kind = static_cast<EventKind>(record.word0.load(std::memory_order_relaxed) & wire::kKindMask);
+    if (kind == EventKind::ThreadStart) return false; // before that it was another thread's ring
+    if ((record.word1.load(std::memory_order_relaxed) & wire::kAddressMask) != address) continue;
+    if (is_allocation(kind) || kind == EventKind::PausedAlloc || kind == EventKind::Realloc ||
+        kind == EventKind::ReallocArray || kind == EventKind::PausedRealloc) {
+      return true;
+    }
+    if (is_release(kind)) return false;
+  }
+  return false;
+}
 
 ThreadState* known_thread() noexcept { return t_thread == &g_suppressed ? t_behind_suppressed : t_thread; }
 

@@ -59,14 +59,27 @@ inline void check_stack(const Frame&, std::uint32_t) noexcept {}
 // calloc on malloc must not make two events of one. Its mappings still are.
 class Suppressed {
 public:
-  Suppressed() noexcept;
+  Suppressed() noexcept : Suppressed(0) {}
+  // Only releases of this block are not: its release is recorded already.
+  explicit Suppressed(std::uint64_t released) noexcept;
   ~Suppressed() noexcept;
   Suppressed(const Suppressed&) = delete;
   Suppressed& operator=(const Suppressed&) = delete;
 
 private:
   ThreadState* thread_;
+  std::uint64_t released_; // of the one around this one
 };
+
+// A moment in the calling thread's events, to ask later what has happened since. Both only while is_recording(): a child of fork that
+// is not followed has no ring.
+struct Moment {
+  const ThreadState* thread; // null: it had none yet
+  std::uint64_t position;
+};
+[[nodiscard]] Moment moment_now() noexcept;
+// Whether this thread has recorded, since then, that the block at `address` was made, and not that it was released after that.
+[[nodiscard]] bool made_since(const Moment& moment, std::uint64_t address) noexcept;
 
 // The calling thread's state, also while its heap events are suppressed; null: it has none.
 [[nodiscard]] ThreadState* known_thread() noexcept;

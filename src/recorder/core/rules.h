@@ -24,6 +24,15 @@ struct Rule {
   std::int16_t rbp_words = 0;
   RuleKind kind = RuleKind::Stop;
   std::uint8_t flags = 0;
+
+  // What the CFA is counted from, plus the offset. Rsp: `base` is the address after the return slot; Rbp, Drap: RBP.
+  std::uint64_t cfa(std::uint64_t base) const noexcept {
+    return base + static_cast<std::uint64_t>(std::int64_t{cfa_offset});
+  }
+  // Where the caller's RBP is saved; `base` is the CFA or, of Drap, RBP.
+  std::uint64_t rbp_at(std::uint64_t base) const noexcept {
+    return base + static_cast<std::uint64_t>(std::int64_t{rbp_words} * 8);
+  }
 };
 static_assert(sizeof(Rule) == 8);
 
@@ -47,8 +56,8 @@ public:
   RuleEntry* find(std::uint64_t pc) noexcept {
     Block* block = block_.load(std::memory_order_acquire); // pairs with grow()
     RuleEntry* entry = &block->entries()[index_of(pc, block->bits)];
-    if (entry->pc.load(std::memory_order_acquire) == pc) [[likely]]
-      return entry; // pairs with insert()
+    if (entry->pc.load(std::memory_order_acquire) == pc) [[likely]] // pairs with insert()
+      return entry;
     return find_further(block, pc);
   }
 
@@ -87,7 +96,8 @@ private:
   std::atomic<bool> growing_{false};
 };
 
-// Works out the rule of a return address from .eh_frame; tells the module log about objects it has not seen.
+// Works out the rule of a return address from .eh_frame; tells the module log about objects it has not seen. In
+// compute_rule.cpp, so that the table knows neither.
 [[nodiscard]] Rule compute_rule(std::uint64_t pc) noexcept;
 
 // Generated code, by the program's own mappings: where a frame pointer may be assumed.

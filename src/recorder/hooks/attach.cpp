@@ -54,6 +54,7 @@ void map_memory(int fd, Attached& attached) noexcept {
     (void)system_call(SYS_madvise, memory, static_cast<long>(bytes), MADV_DONTFORK);
     (void)system_call(SYS_madvise, memory, static_cast<long>(bytes), MADV_DONTDUMP);
     attached.memory = reinterpret_cast<std::uint8_t*>(memory);
+    attached.bytes = bytes;
     reinterpret_cast<wire::Header*>(memory)->usable_slots.store(slots, std::memory_order_relaxed);
     return;
   }

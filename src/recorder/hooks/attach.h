@@ -7,6 +7,7 @@ namespace heaptape::recorder {
 
 struct Attached {
   std::uint8_t* memory = nullptr; // null: not recording
+  std::uint64_t bytes = 0;        // of address space that it takes
   bool say_so = false;            // and `message` tells the user why
   char message[320] = {};
 };

@@ -1,5 +1,6 @@
 #include "recorder/hooks/environment.h"
 
+#include <elf.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
@@ -18,25 +19,40 @@ bool begins(const char* text, const char* begin) noexcept { return std::strncmp(
 
 bool is_separator(char c) noexcept { return c == ':' || c == ' '; }
 
+// The offset of `library` in "LD_PRELOAD=a:b:c"; 0: it is not there.
+std::size_t find_in_preload(const char* variable, const char* library) noexcept {
+  const std::size_t size = std::strlen(library);
+  for (const char* at = variable + std::strlen("LD_PRELOAD="); *at != 0;) {
+    const char* end = at;
+    while (*end != 0 && !is_separator(*end)) ++end;
+    if (static_cast<std::size_t>(end - at) == size && std::strncmp(at, library, size) == 0)
+      return static_cast<std::size_t>(at - variable);
+    at = is_separator(*end) ? end + 1 : end;
+  }
+  return 0;
+}
+
 // Removes `library` from the list in "LD_PRELOAD=a:b:c", in place. False when nothing is left.
 bool remove_from_preload(char* variable, const char* library) noexcept {
   char* const list = variable + std::strlen("LD_PRELOAD=");
-  const std::size_t size = std::strlen(library);
-  for (char* at = list; *at != 0;) {
-    char* end = at;
-    while (*end != 0 && !is_separator(*end)) ++end;
-    if (static_cast<std::size_t>(end - at) == size && std::strncmp(at, library, size) == 0) {
-      if (is_separator(*end)) {
-        ++end;
-      } else if (at > list) {
-        --at; // the separator before the last entry
-      }
-      std::memmove(at, end, std::strlen(end) + 1);
-      break;
+  if (const std::size_t offset = find_in_preload(variable, library); offset != 0) {
+    char* at = variable + offset;
+    char* end = at + std::strlen(library);
+    if (is_separator(*end)) {
+      ++end;
+    } else if (at > list) {
+      --at; // the separator before the last entry
     }
-    at = is_separator(*end) ? end + 1 : end;
+    std::memmove(at, end, std::strlen(end) + 1);
   }
   return *list != 0;
+}
+
+// The variable without a value, in place. One of ours becomes HEAPTAPE_=, for some of ours mean something when they are empty.
+char* made_empty(char* variable) noexcept {
+  constexpr std::size_t kName = sizeof "HEAPTAPE_" - 1;
+  if (std::strlen(variable) > kName && begins(variable, "HEAPTAPE_")) std::memcpy(variable + kName, "=", sizeof "=");
+  return variable; // of LD_PRELOAD nothing but the name is left already
 }
 
 } // namespace
@@ -55,16 +71,67 @@ const char* find_variable(char** environment, const char* name) noexcept {
   return nullptr;
 }
 
+// The kernel puts the auxiliary vector behind the environment's null, and some look for it there (Go's runtime does). The null moves
+// down by the entries that go, so what is left between the two must read as a part of that vector, which comes in pairs of words:
+//
+//   before   A  LD_PRELOAD  B  HEAPTAPE_OUTPUT  null                                 AT_PAGESZ 4096 ...
+//   after    A  B           null                AT_IGNORE  0                         AT_PAGESZ 4096 ...
+//
+// So an even number of entries must go. The launcher sees to that; where a user set an odd number by hand, one stays as an empty
+// variable that means nothing to anybody.
 void restore_environment(char** environment, const char* library, bool keep_options) noexcept {
   char** kept = environment;
-  for (char** at = environment; *at != nullptr; ++at) {
+  char** at = environment;
+  char* last_taken = nullptr;
+  for (; *at != nullptr; ++at) {
     bool keep = true;
     if (begins(*at, "HEAPTAPE_")) keep = keep_options && !begins(*at, "HEAPTAPE_SHM_");
     if (begins(*at, "HEAPTAPE_CHECKPOINT=")) keep = true; // the program's own: its check points look there
     if (begins(*at, "LD_PRELOAD=") && !keep_options) keep = remove_from_preload(*at, library);
-    if (keep) *kept++ = *at;
+    if (keep)
+      *kept++ = *at;
+    else
+      last_taken = *at;
   }
-  *kept = nullptr;
+  if ((at - kept) % 2 != 0) *kept++ = made_empty(last_taken);
+  char** const end = at + 1;
+  *kept++ = nullptr;
+  for (; kept != end; kept += 2) {
+    kept[0] = reinterpret_cast<char*>(std::uintptr_t{AT_IGNORE});
+    kept[1] = nullptr;
+  }
+}
+
+const char* preload_entry(char* const* environment) noexcept {
+  for (; environment != nullptr && *environment != nullptr; ++environment) {
+    if (begins(*environment, "LD_PRELOAD=")) return *environment;
+  }
+  return nullptr;
+}
+
+bool has_recorder(char* const* environment, const char* library) noexcept {
+  const char* entry = preload_entry(environment);
+  return entry != nullptr && find_in_preload(entry, library) != 0;
+}
+
+std::size_t count_variables(char* const* environment) noexcept {
+  std::size_t count = 0;
+  while (environment[count] != nullptr) ++count;
+  return count;
+}
+
+void copy_without_recorder(char* const* environment, const char* library, char** copy, char* preload) noexcept {
+  const char* const entry = preload_entry(environment);
+  for (; *environment != nullptr; ++environment) {
+    if (begins(*environment, "HEAPTAPE_") && !begins(*environment, "HEAPTAPE_CHECKPOINT=")) continue;
+    if (*environment == entry) {
+      std::memcpy(preload, entry, std::strlen(entry) + 1);
+      if (remove_from_preload(preload, library)) *copy++ = preload;
+    } else {
+      *copy++ = *environment;
+    }
+  }
+  *copy = nullptr;
 }
 
 char** copy_for_collector(char** environment) noexcept {

@@ -12,8 +12,18 @@ char** initial_environment() noexcept;
 const char* find_variable(char** environment, const char* name) noexcept;
 
 // Takes our traces out of `environment`: the entry for `library` in LD_PRELOAD (and LD_PRELOAD itself when nothing is left),
-// and all HEAPTAPE_ variables. With `keep_options` only what names this very process's connection goes.
+// and all HEAPTAPE_ variables. With `keep_options` only what names this very process's connection goes. Whoever looks for the
+// auxiliary vector behind the environment, where the kernel put it, still finds it there.
 void restore_environment(char** environment, const char* library, bool keep_options) noexcept;
+
+// Whether `library` stands in the LD_PRELOAD of `environment`, which may be null; then a program started with it is followed.
+bool has_recorder(char* const* environment, const char* library) noexcept;
+
+// The environment without the recorder, for a program that cannot take it in, made in memory of the caller's: count_variables() + 1
+// words, and as many bytes as LD_PRELOAD's entry takes with its terminator. The other entries are those of `environment`.
+std::size_t count_variables(char* const* environment) noexcept;
+const char* preload_entry(char* const* environment) noexcept; // "LD_PRELOAD=..."; null: there is none
+void copy_without_recorder(char* const* environment, const char* library, char** copy, char* preload) noexcept;
 
 // A copy of the variables a collector needs, which later changes by the program cannot touch. Null when memory is short.
 char** copy_for_collector(char** environment) noexcept;

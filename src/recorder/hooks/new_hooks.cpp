@@ -1,10 +1,16 @@
 // operator new and delete. Where the C++ library's own stand behind ours, the common case goes straight to malloc, as
 // theirs would, and a failure is left to theirs: new-handler and exception are exactly what they would be without us.
-// Where somebody else's stand behind ours, or the program replaces some of the forms, they are called.
+// Where somebody else's stand behind ours, or the program replaces some of the forms, they are called. Another library's may get
+// their memory from malloc, which comes by our hook, or from elsewhere, and their names do not say which. So we look afterwards
+// whether the block they gave was recorded inside the call; if not, it is recorded here:
+//
+//   new T ──► ours ──► theirs ──► malloc ──► our hook, records "malloc 0x5510"      0x5510 is known: nothing more to do
+//   new T ──► ours ──► theirs ──► a pool of their own; gives 0x7f40                 0x7f40 is not: we record "new 0x7f40"
 #include "recorder/hooks/new_hooks.h"
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -19,11 +25,13 @@ namespace heaptape::recorder {
 namespace {
 
 enum class Way : std::uint8_t {
-  Direct,  // the C++ library's: malloc, and theirs on failure
-  Forward, // call theirs, which comes back to us through malloc
-  Record,  // call theirs, an allocator's own that does not use malloc, and record here
+  Direct, // the C++ library's: malloc, and theirs on failure
+  Record, // as Watch, but they have given a block that malloc did not: releases are recorded here, and not again inside
+  Watch,  // another library's: call them; so far they have always come back to us through malloc and free
+  Forward, // some are the program's, and never come by here: call theirs, which come back to us through malloc or not at all
 };
-constinit Way g_way = Way::Direct;
+constinit std::atomic<Way> g_way{Way::Direct};
+Way way() noexcept { return g_way.load(std::memory_order_relaxed); }
 
 enum Form : std::uint8_t {
   kNew,
@@ -101,9 +109,32 @@ bool name_begins(const char* path, const char* begin) noexcept {
   return reinterpret_cast<AnyNew>(next)(size, second, third);
 }
 
+[[gnu::noinline]] void* make_and_watch(Form form, EventKind kind, std::size_t size, std::size_t second,
+                                       const void* third, const Frame& site) {
+  if (!is_recording()) return call_next_new(form, size, second, third);
+  const Moment before = moment_now();
+  void* block = call_next_new(form, size, second, third);
+  if (block == nullptr || made_since(before, as_address(block))) return block;
+  // Nothing of this sort can have been released before this.
+  g_way.store(Way::Record, std::memory_order_relaxed);
+  if (takes_blocks())
+    (void)record(kind, as_address(block), size, site, true);
+  else
+    (void)record_paused(EventKind::PausedAlloc, as_address(block), site.pc, site.slot, site.rbp);
+  return block;
+}
+
+[[gnu::noinline]] void drop_by_theirs(Way chosen, Form form, void* block, std::size_t second, std::size_t third) {
+  void* next = next_of(form);
+  if (next == nullptr) return g_real.free(block);
+  if (chosen != Way::Record || block == nullptr) return reinterpret_cast<AnyDelete>(next)(block, second, third);
+  const Suppressed suppressed(as_address(block));
+  reinterpret_cast<AnyDelete>(next)(block, second, third);
+}
+
 [[gnu::always_inline]] inline void* make(Form form, EventKind kind, std::size_t size, std::size_t second,
                                          const void* third, std::size_t alignment, const Frame& site) {
-  if (g_way == Way::Direct) [[likely]] {
+  if (way() == Way::Direct) [[likely]] {
     void* block = nullptr;
     if (alignment == 0) {
       block = g_real.malloc(size != 0 ? size : 1);
@@ -119,33 +150,23 @@ bool name_begins(const char* path, const char* begin) noexcept {
       (void)record_paused(EventKind::PausedAlloc, as_address(block), site.pc, site.slot, site.rbp);
     return block;
   }
-  void* block = call_next_new(form, size, second, third);
-  if (g_way == Way::Record && block != nullptr) {
-    if (takes_blocks())
-      (void)record(kind, as_address(block), size, site, true);
-    else
-      (void)record_paused(EventKind::PausedAlloc, as_address(block), site.pc, site.slot, site.rbp);
-  }
-  return block;
+  if (way() == Way::Forward) return call_next_new(form, size, second, third);
+  return make_and_watch(form, kind, size, second, third, site);
 }
 
 [[gnu::always_inline]] inline void drop(Form form, EventKind kind, void* block, std::size_t second, std::size_t third,
                                         const Frame& site) {
-  if (g_way != Way::Forward && block != nullptr) [[likely]] {
+  const Way chosen = way();
+  if (chosen <= Way::Record && block != nullptr) [[likely]] {
     if (takes_blocks()) [[likely]]
       (void)record(kind, as_address(block), 0, site, g_recorder.free_stacks);
     else
       (void)record_paused(kind, as_address(block), site.pc, site.slot, site.rbp);
   }
-  if (g_way == Way::Direct) [[likely]] {
+  if (chosen == Way::Direct) [[likely]]
     g_real.free(block);
-    return;
-  }
-  if (void* next = next_of(form); next != nullptr) {
-    reinterpret_cast<AnyDelete>(next)(block, second, third);
-  } else {
-    g_real.free(block);
-  }
+  else
+    drop_by_theirs(chosen, form, block, second, third);
 }
 
 } // namespace
@@ -155,17 +176,14 @@ void choose_operator_new() noexcept {
   // The program's own, or parts of it: the C++ library's other forms are written in terms of those.
   for (const Form form : {kNew, kDelete, kNewArray, kDeleteArray, kNewAligned, kDeleteAligned}) {
     if (defined_before_ours(kNames[form])) {
-      g_way = Way::Forward;
+      g_way.store(Way::Forward, std::memory_order_relaxed);
       return;
     }
   }
   Dl_info next;
   if (g_next[kNew] == nullptr || dladdr(g_next[kNew], &next) == 0) return;
   if (name_begins(next.dli_fname, "libstdc++") || name_begins(next.dli_fname, "libc++")) return;
-  g_way = Way::Forward;
-  for (const char* allocator : {"libjemalloc", "libtcmalloc", "libmimalloc", "libtbbmalloc", "libsnmalloc"}) {
-    if (name_begins(next.dli_fname, allocator)) g_way = Way::Record;
-  }
+  g_way.store(Way::Watch, std::memory_order_relaxed);
 }
 
 } // namespace heaptape::recorder

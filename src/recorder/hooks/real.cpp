@@ -89,17 +89,14 @@ void* early_reallocarray(void* block, std::size_t count, std::size_t size) {
 }
 
 // For the mapping functions the kernel itself will do until the real ones are known.
-template <class T>
-T as_libc_result(long result) noexcept {
-  if (result < 0 && result > -4096) {
-    *__errno_location() = static_cast<int>(-result);
-    result = -1;
-  }
-  return (T)result;
+long with_errno(long result) noexcept {
+  if (result >= 0 || result <= -4096) return result;
+  *__errno_location() = static_cast<int>(-result);
+  return -1;
 }
 void* early_mmap(void* at, std::size_t size, int protection, int flags, int fd, off_t offset) {
-  return as_libc_result<void*>(
-      system_call(SYS_mmap, as_long(static_cast<char*>(at)), static_cast<long>(size), protection, flags, fd, offset));
+  return reinterpret_cast<void*>(with_errno(
+      system_call(SYS_mmap, as_long(static_cast<char*>(at)), static_cast<long>(size), protection, flags, fd, offset)));
 }
 int early_vasprintf(char** text, const char* format, va_list arguments) {
   find_real_functions();
@@ -110,10 +107,10 @@ int early_vasprintf_chk(char** text, int flag, const char* format, va_list argum
   return g_real.vasprintf_chk(text, flag, format, arguments);
 }
 int early_munmap(void* at, std::size_t size) {
-  return as_libc_result<int>(system_call(SYS_munmap, as_long(static_cast<char*>(at)), static_cast<long>(size)));
+  return as_libc_result(system_call(SYS_munmap, as_long(static_cast<char*>(at)), static_cast<long>(size)));
 }
 int early_mprotect(void* at, std::size_t size, int protection) {
-  return as_libc_result<int>(
+  return as_libc_result(
       system_call(SYS_mprotect, as_long(static_cast<char*>(at)), static_cast<long>(size), protection));
 }
 
@@ -213,12 +210,23 @@ constinit RealFunctions g_real{
     .pthread_cancel = nullptr,
     .vasprintf = early_vasprintf,
     .vasprintf_chk = early_vasprintf_chk,
+    .execve = nullptr,
+    .execvpe = nullptr,
+    .fexecve = nullptr,
+    .execveat = nullptr,
+    .posix_spawn = nullptr,
+    .posix_spawnp = nullptr,
+    .getrlimit = nullptr,
+    .setrlimit = nullptr,
+    .prlimit = nullptr,
 };
 
 extern "C" {
 constinit void* heaptape_real_prctl = nullptr;
 constinit void* heaptape_real_syscall = nullptr;
 }
+
+int as_libc_result(long result) noexcept { return static_cast<int>(with_errno(result)); }
 
 void* find_next(const char* name) noexcept { return dlsym(RTLD_NEXT, name); }
 
@@ -273,6 +281,15 @@ void find_real_functions() noexcept {
   look_up(found.pthread_cancel, "pthread_cancel");
   look_up(found.vasprintf, "vasprintf");
   look_up(found.vasprintf_chk, "__vasprintf_chk");
+  look_up(found.execve, "execve");
+  look_up(found.execvpe, "execvpe");
+  look_up(found.fexecve, "fexecve");
+  look_up(found.execveat, "execveat");
+  look_up(found.posix_spawn, "posix_spawn");
+  look_up(found.posix_spawnp, "posix_spawnp");
+  look_up(found.getrlimit, "getrlimit");
+  look_up(found.setrlimit, "setrlimit");
+  look_up(found.prlimit, "prlimit");
   look_up(heaptape_real_prctl, "prctl");
   look_up(heaptape_real_syscall, "syscall");
   t_looking = false;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <pthread.h>
+#include <spawn.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 #include <threads.h>
 
@@ -9,6 +11,9 @@
 #include <cstddef>
 
 namespace heaptape::recorder {
+
+using Spawn = int(pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*, char* const*,
+                  char* const*);
 
 struct RealFunctions {
   void* (*malloc)(std::size_t);
@@ -31,6 +36,15 @@ struct RealFunctions {
   int (*pthread_cancel)(pthread_t);
   int (*vasprintf)(char**, const char*, va_list);
   int (*vasprintf_chk)(char**, int, const char*, va_list);
+  int (*execve)(const char*, char* const*, char* const*);
+  int (*execvpe)(const char*, char* const*, char* const*);
+  int (*fexecve)(int, char* const*, char* const*);
+  int (*execveat)(int, const char*, char* const*, char* const*, int); // null where libc has none
+  Spawn* posix_spawn;
+  Spawn* posix_spawnp;
+  int (*getrlimit)(int, rlimit*);
+  int (*setrlimit)(int, const rlimit*);
+  int (*prlimit)(pid_t, int, const rlimit*, rlimit*);
 };
 
 // Before they have been looked up, the entries lead to functions that look them up.
@@ -41,6 +55,9 @@ extern "C" {
 extern constinit void* heaptape_real_prctl;
 extern constinit void* heaptape_real_syscall;
 }
+
+// A system call's result as libc gives it: -1, and errno, when it failed.
+int as_libc_result(long result) noexcept;
 
 // Looks all of them up, once. Safe to call again.
 void find_real_functions() noexcept;

@@ -73,8 +73,9 @@ std::string quoted(std::string_view text) {
 // Long names would make boxes as wide as the page.
 std::string box_name(std::string_view name) {
   constexpr std::size_t kWidest = 60;
-  const std::string line = one_line(name, "|");
-  return line.size() <= kWidest ? line : line.substr(0, kWidest - 3) + "...";
+  std::string line = one_line(name, "|");
+  if (line.size() > kWidest) line.replace(kWidest - 3, line.npos, "...");
+  return line;
 }
 
 } // namespace

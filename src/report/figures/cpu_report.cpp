@@ -209,6 +209,17 @@ CpuReport make_cpu_report(const TapeView& view, const CpuOptions& options, Frame
   return report;
 }
 
+std::string no_cpu_sentence(const TapeReader& tape, std::uint32_t segment) {
+  const CpuProfile& profile = tape.cpu();
+  if (profile.empty()) return "this tape has no CPU profile; record with --cpu";
+  if (segment != 0 && profile.find(segment) == nullptr) {
+    return "there is no segment " + std::to_string(segment) + "; this tape has " +
+           count_of(profile.segments.size(), "segment");
+  }
+  return profile.samples.empty() ? "the program used too little CPU time for a single sample; try a larger --cpu=HZ"
+                                 : "no samples match the selection";
+}
+
 std::string cpu_text(const TapeView& view, const CpuReport& report, const CpuOptions& options, const TextStyle& style) {
   std::string out = style.bold("CPU time " + cpu_time_text(report.all.us)) + " in " +
                     count_of(report.all.samples, "sample") + " of " + count_of(report.threads.size(), "thread") + "; " +

@@ -44,6 +44,9 @@ struct CpuReport {
 
 CpuReport make_cpu_report(const TapeView& view, const CpuOptions& options, FrameFilter& filter);
 
+// Why there is nothing to show: no profile at all, or no such segment (0: none was named), or nothing in it.
+std::string no_cpu_sentence(const TapeReader& tape, std::uint32_t segment);
+
 std::string cpu_text(const TapeView& view, const CpuReport& report, const CpuOptions& options, const TextStyle& style);
 void write_cpu_json(JsonWriter& json, const TapeView& view, const CpuReport& report, const CpuOptions& options);
 

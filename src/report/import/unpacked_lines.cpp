@@ -59,7 +59,7 @@ public:
     stream_.next_out = reinterpret_cast<Bytef*>(text.data() + before);
     stream_.avail_out = static_cast<uInt>(kRoomBytes);
     const int status = inflate(&stream_, Z_NO_FLUSH);
-    text.resize(text.size() - stream_.avail_out);
+    text.resize(before + (kRoomBytes - stream_.avail_out));
     full_ = stream_.avail_out == 0;
     packed.erase(0, packed.size() - stream_.avail_in);
     between_ = status == Z_STREAM_END;

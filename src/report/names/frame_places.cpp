@@ -3,12 +3,23 @@
 #include "wire/stack_roots.h"
 
 namespace heaptape {
+namespace {
+
+const Symbols& no_symbols() {
+  static const Symbols none;
+  return none;
+}
+
+} // namespace
 
 FramePlaces::FramePlaces(const std::vector<Module>& modules, const std::vector<StackNode>& stacks,
                          const Symbols& symbols)
     : module_list_(modules), stacks_(stacks), symbols_(symbols), modules_(modules) {
   for (const Module& module : modules) files_.push_back(symbols.file_of(module));
 }
+
+FramePlaces::FramePlaces(const std::vector<Module>& modules, const std::vector<StackNode>& stacks)
+    : FramePlaces(modules, stacks, no_symbols()) {}
 
 std::optional<std::uint64_t> FramePlaces::epoch_of(StackId stack) const {
   // The recorder counts modulo this; a program that changed its code more often has no unique epochs.

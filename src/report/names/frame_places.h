@@ -45,6 +45,8 @@ std::uint64_t each_stack_node(const std::vector<StackNode>& stacks, StackId stac
 class FramePlaces {
 public:
   FramePlaces(const std::vector<Module>& modules, const std::vector<StackNode>& stacks, const Symbols& symbols);
+  // Without symbols: modules and offsets alone, and every address is taken for a return address.
+  FramePlaces(const std::vector<Module>& modules, const std::vector<StackNode>& stacks);
 
   // Calls visit(const Frame&) for every frame of a stack, as each_stack_node() does. Modules that took turns at one
   // address are told apart by the epoch that the stack was taken in.
@@ -65,6 +67,13 @@ public:
     const std::optional<std::uint64_t> epoch = modules_.has_turns() ? epoch_of(node) : 0;
     return frame(node, stacks_[node.value].pc, interrupted,
                  [&](std::uint64_t address) { return modules_.find_in_epoch(address, epoch); });
+  }
+
+  // One frame alone, told apart by time. Which frame is inside it is not known, so it is taken for a call.
+  Frame frame_at(StackId node, std::uint64_t time_us) const {
+    bool interrupted = false;
+    return frame(node, stacks_[node.value].pc, interrupted,
+                 [&](std::uint64_t address) { return modules_.find_at_time(address, time_us); });
   }
 
   const ModuleMap& modules() const { return modules_; }

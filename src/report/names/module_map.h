@@ -30,6 +30,12 @@ public:
   // address that more than one module used has none.
   const Module* find_in_epoch(std::uint64_t address, std::optional<std::uint64_t> epoch) const;
 
+  // Whether more than one module was ever at the address.
+  bool is_shared(std::uint64_t address) const {
+    std::size_t modules = 0;
+    each_at(address, [&](const Module&) { ++modules; });
+    return modules > 1;
+  }
   // Whether other code was ever loaded at an address used before.
   bool has_turns() const { return !turns_.empty(); }
   std::size_t turns() const { return turns_.size(); }

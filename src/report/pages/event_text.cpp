@@ -131,17 +131,17 @@ void append_mark_json(fmt::memory_buffer& out, const Mark& mark) {
   put(out, json.end_object().end_object().text() + "\n");
 }
 
-void append_stack(fmt::memory_buffer& out, const Event& event, FrameNames& names) {
-  const std::uint64_t cut = names.each_frame(event.stack, [&](StackId node, std::uint64_t) {
+void append_stack(fmt::memory_buffer& out, const Event& event, FrameTexts& frames) {
+  const std::uint64_t cut = frames.each_node(event.stack, [&](StackId node, std::uint64_t) {
     put(out, "        ");
-    put(out, names.text(node, event.time_us));
+    put(out, frames.of(node, event.time_us));
     out.push_back('\n');
   });
   if (cut == wire::kRootCut) put(out, "        (outer frames unknown)\n");
   if (cut == wire::kRootTooDeep) put(out, "        (frames further out not recorded, see --max-depth)\n");
 }
 
-void append_event_json(fmt::memory_buffer& out, const Event& event, std::uint32_t tid, FrameNames* names,
+void append_event_json(fmt::memory_buffer& out, const Event& event, std::uint32_t tid, FrameTexts* frames,
                        const std::vector<Pool>& pools) {
   const auto to = fmt::appender(out);
   fmt::format_to(to, FMT_COMPILE(R"({{"event":{},"time_us":{},"thread":{},"tid":{},"kind":"{}","address":"{:#x}")"),
@@ -155,16 +155,16 @@ void append_event_json(fmt::memory_buffer& out, const Event& event, std::uint32_
     put(out, json_string(pool_name(pools, pool_of(event))));
   }
   fmt::format_to(to, FMT_COMPILE(R"(,"stack":{})"), event.stack.value);
-  if (names != nullptr) {
-    const std::uint64_t cut = names->each_frame(event.stack, [](StackId, std::uint64_t) {});
+  if (frames != nullptr) {
+    const std::uint64_t cut = frames->each_node(event.stack, [](StackId, std::uint64_t) {});
     if (cut == wire::kRootCut) put(out, R"(,"cut":"unknown")");
     if (cut == wire::kRootTooDeep) put(out, R"(,"cut":"depth")");
     put(out, R"(,"frames":[)");
     bool first = true;
-    names->each_frame(event.stack, [&](StackId node, std::uint64_t) {
+    frames->each_node(event.stack, [&](StackId node, std::uint64_t) {
       if (!first) out.push_back(',');
       first = false;
-      put(out, names->json(node, event.time_us));
+      put(out, frames->of(node, event.time_us));
     });
     out.push_back(']');
   }

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "report/pages/frame_names.h"
+#include "report/names/frame_texts.h"
 #include "tape/event.h"
 #include "tape/reader.h"
 
@@ -34,10 +34,10 @@ void append_mark(fmt::memory_buffer& out, const Mark& mark, const ColumnWidths& 
 void append_mark_json(fmt::memory_buffer& out, const Mark& mark);
 
 // The frames of its stack, innermost first, one indented line each; nothing when it has no stack.
-void append_stack(fmt::memory_buffer& out, const Event& event, FrameNames& names);
+void append_stack(fmt::memory_buffer& out, const Event& event, FrameTexts& frames);
 
-// One line with everything there is. `tid` is the kernel's number of the event's thread. Without `names` no frames.
-void append_event_json(fmt::memory_buffer& out, const Event& event, std::uint32_t tid, FrameNames* names,
+// One line with everything there is. `tid` is the kernel's number of the event's thread. `frames` are in FrameForm::Json; without them there are none.
+void append_event_json(fmt::memory_buffer& out, const Event& event, std::uint32_t tid, FrameTexts* frames,
                        const std::vector<Pool>& pools = {});
 
 } // namespace heaptape

@@ -23,9 +23,9 @@ std::string line(const Event& event, const ColumnWidths& widths = {}) {
   return fmt::to_string(out);
 }
 
-std::string json(const Event& event, FrameNames* names = nullptr) {
+std::string json(const Event& event, FrameTexts* frames = nullptr) {
   fmt::memory_buffer out;
-  append_event_json(out, event, 1234, names);
+  append_event_json(out, event, 1234, frames);
   return fmt::to_string(out);
 }
 
@@ -77,11 +77,12 @@ TEST(EventText, StackIsOneIndentedLinePerFrame) {
   modules[0].start = 0x10000;
   modules[0].end = 0x11000;
   const std::vector<StackNode> stacks{{}, {StackId(0), 0x10010}, {StackId(1), 0x10020}};
-  FrameNames names(modules, stacks);
+  FrameTexts texts(modules, stacks, FrameForm::Text);
   fmt::memory_buffer out;
-  append_stack(out, malloc_event(), names);
+  append_stack(out, malloc_event(), texts);
   EXPECT_EQ(fmt::to_string(out), "        0x000000010020  app+0x20\n        0x000000010010  app+0x10\n");
-  EXPECT_EQ(json(malloc_event(), &names),
+  FrameTexts frames(modules, stacks, FrameForm::Json);
+  EXPECT_EQ(json(malloc_event(), &frames),
             R"({"event":42,"time_us":1000250,"thread":3,"tid":1234,"kind":"malloc","address":"0x55d0c8a012a0",)"
             R"("size":72704,"stack":2,"frames":[{"pc":"0x10020","module":"app","offset":"0x20"},)"
             R"({"pc":"0x10010","module":"app","offset":"0x10"}]})"

@@ -1,5 +1,7 @@
 #include "report/pages/info_json.h"
 
+#include <fmt/format.h>
+
 #include <string_view>
 
 #include "base/number_text.h"
@@ -126,8 +128,8 @@ void append_modules(fmt::memory_buffer& out, const std::vector<Module>& modules)
 
 } // namespace
 
-void append_info_json(fmt::memory_buffer& out, const std::string& name, const TapeReader& tape,
-                      const TapeFacts& facts) {
+std::string info_json(const std::string& name, const TapeReader& tape, const TapeFacts& facts) {
+  fmt::memory_buffer out;
   {
     JsonList top(out, "{\n  ", "\n}", ",\n  ");
     top.text("tape", name);
@@ -182,6 +184,7 @@ void append_info_json(fmt::memory_buffer& out, const std::string& name, const Ta
     }
   }
   out.push_back('\n');
+  return fmt::to_string(out);
 }
 
 } // namespace heaptape

@@ -1,8 +1,6 @@
 // `heaptape info --json`.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <string>
 
 #include "report/pages/tape_facts.h"
@@ -11,6 +9,6 @@
 namespace heaptape {
 
 // One object with everything a tape holds besides its events, stacks and samples; a field per line.
-void append_info_json(fmt::memory_buffer& out, const std::string& name, const TapeReader& tape, const TapeFacts& facts);
+std::string info_json(const std::string& name, const TapeReader& tape, const TapeFacts& facts);
 
 } // namespace heaptape

@@ -26,6 +26,7 @@ constexpr std::array kTexts{
     LossText{"abandoned hook", "event", "left unfinished by a longjmp out of a signal handler"},
     LossText{"CPU samples", "sample", "of CPU time dropped because the program outran the recording"},
     LossText{"CPU threads", "thread", "that the kernel gave no timer: their CPU time is not sampled"},
+    LossText{"not followed", "program", "started that the recorder cannot be loaded into: another loader or processor"},
     LossText{"unfinished record", "event", "that the program was writing when it was killed"},
     LossText{"damaged record", "event", "that made no sense and was left out"},
     LossText{"stuck thread", "time", "a thread stopped inside the recorder; its events may be out of order"},

@@ -4,6 +4,8 @@
 
 #include "base/number_text.h"
 #include "report/figures/worst_text.h"
+#include "report/pages/loss_text.h"
+#include "report/pages/tape_facts.h"
 #include "wire/loss_name.h"
 
 namespace heaptape {
@@ -23,6 +25,33 @@ OverviewSection section(const TapeView& view, std::string name, std::string titl
                         Measure measure) {
   return {std::move(name), std::move(title), measure,
           worst_functions(view.names(), costs, {.measure = measure, .least_percent = 0.1})};
+}
+
+std::string command_of_run(const TapeReader& tape) {
+  const auto command = tape.meta().find("command");
+  return command != tape.meta().end() ? command_text(split_command(command->second)) : std::string();
+}
+
+std::string ending_of_run(const TapeReader& tape, bool is_running) {
+  if (!tape.summary()) return is_running ? "not yet: it is still running" : ending_text({}, false);
+  const Summary& summary = *tape.summary();
+  const bool well = summary.ending == Ending::Exited && summary.ending_detail == 0 && summary.note.empty();
+  return well ? std::string() : ending_text(summary, true);
+}
+
+// What was lost on the way to the tape, makes no sense on it, or cannot be read from it.
+void add_unseen_events(const TapeView& view, std::vector<std::string>& sentences) {
+  if (view.tape().summary()) {
+    for (const auto& [name, count] : view.tape().summary()->losses)
+      sentences.push_back(name + ": " + loss_sentence(name, count));
+  }
+  const Answers& answers = view.answers();
+  if (const std::uint64_t unknown = answers.totals.unknown_releases; unknown != 0) {
+    sentences.push_back(count_of(unknown, "block") + " freed that " + (unknown == 1 ? "was" : "were") +
+                        " not live then; 'heaptape verify' tells double frees");
+  }
+  if (answers.unread_events != 0)
+    sentences.push_back(count_of(answers.unread_events, "event") + " in damaged parts of the tape");
 }
 
 // A label in its column, then the text; what is too long goes on below it.
@@ -113,13 +142,10 @@ std::string nameless_sentence(const StackNames& names) {
          ": debug symbols would help";
 }
 
-void keep_accepted(StackNames& names, FrameFilter& filter, std::vector<StackCost>& costs) {
-  if (filter.empty()) return;
-  std::erase_if(costs, [&](const StackCost& cost) { return !filter.accepts(names, cost.stack); });
-}
-
-Overview make_overview(const TapeView& view, Suppressions& suppressions, FrameFilter& filter) {
+Overview make_overview(const TapeView& view, const OverviewRequest& request) {
   Overview overview;
+  overview.command = command_of_run(view.tape());
+  overview.ending = ending_of_run(view.tape(), request.is_running);
   const Answers& answers = view.answers();
   overview.memory = memory_at_peak(view.tape(), answers);
   for (const ThreadFigures& thread : answers.by_thread) {
@@ -130,16 +156,17 @@ Overview make_overview(const TapeView& view, Suppressions& suppressions, FrameFi
     for (const auto& [name, count] : view.tape().summary()->losses) {
       const bool stack =
           name == wire::loss_name(wire::Loss::StackCut) || name == wire::loss_name(wire::Loss::StackTooDeep);
-      if (name != wire::kPausedName) (stack ? overview.cut_stacks : overview.lost_events) += count;
+      const bool event = name != wire::kPausedName && name != wire::loss_name(wire::Loss::NotFollowed);
+      if (event) (stack ? overview.cut_stacks : overview.lost_events) += count;
     }
   }
   const auto add = [&](const char* name, const char* title, std::vector<StackCost> costs, Measure measure) {
-    keep_accepted(view.names(), filter, costs);
+    request.filter.apply(view.names(), costs);
     if (!costs.empty()) overview.sections.push_back(section(view, name, title, costs, measure));
   };
   const auto kind = [&](CostKind which) { return costs_of(view, which); };
   std::vector<StackCost> leaks = kind(CostKind::Leaks);
-  suppressions.apply(view.names(), leaks);
+  request.suppressions.apply(view.names(), leaks);
   add("peak", "Peak", kind(CostKind::Peak), Measure::Bytes);
   add("leaks", "Still live at the end", std::move(leaks), Measure::Bytes);
   add("allocations", "Allocated", kind(CostKind::Allocations), Measure::Bytes);
@@ -148,6 +175,8 @@ Overview make_overview(const TapeView& view, Suppressions& suppressions, FrameFi
   if (has_pools(answers.totals)) overview.pools = pool_lines(view.tape().pools(), pools_after(view.tape()).state);
   if (std::string sentence = nameless_sentence(view.names()); !sentence.empty())
     overview.not_seen.push_back(std::move(sentence));
+  add_unseen_events(view, overview.not_seen);
+  if (!overview.memory) overview.not_seen.push_back("the kernel was not asked about the program's memory");
   return overview;
 }
 

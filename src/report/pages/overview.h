@@ -40,7 +40,7 @@ struct OverviewSection {
 
 struct Overview {
   std::string command; // as one could type it
-  std::string ending;  // a sentence when there is something to say
+  std::string ending;  // how the program ended; empty: well, and there is nothing to say about it
   std::optional<MemoryAtPeak> memory;
   Cost short_lived{}; // freed within a millisecond
   Cost temporary{};
@@ -51,8 +51,12 @@ struct Overview {
   std::vector<PoolLine> pools{}; // at the end
 };
 
-// `command` and `ending` are the caller's words. Suppressed leaks are left out of the leaks.
-Overview make_overview(const TapeView& view, Suppressions& suppressions, FrameFilter& filter);
+struct OverviewRequest {
+  Suppressions& suppressions; // their leaks are left out, and counted there
+  FrameFilter& filter;
+  bool is_running = false; // everything up to now is on the tape, and the program goes on
+};
+Overview make_overview(const TapeView& view, const OverviewRequest& request);
 
 std::string overview_text(const TapeView& view, const Overview& overview, const TextStyle& style);
 // The fields of an object that is open.
@@ -60,8 +64,5 @@ void write_overview_json(JsonWriter& json, const TapeView& view, const Overview&
 
 // A sentence when a good part of the places seen so far has no name, and where most of these are; else empty.
 std::string nameless_sentence(const StackNames& names);
-
-// Leaves only the stacks that a filter accepts.
-void keep_accepted(StackNames& names, FrameFilter& filter, std::vector<StackCost>& costs);
 
 } // namespace heaptape

@@ -29,4 +29,9 @@ bool FrameFilter::accepts(StackNames& names, StackId stack) {
   return decided == Verdict::Silent ? !any_include_ : decided == Verdict::Include;
 }
 
+void FrameFilter::apply(StackNames& names, std::vector<StackCost>& costs) {
+  if (empty()) return;
+  std::erase_if(costs, [&](const StackCost& cost) { return !accepts(names, cost.stack); });
+}
+
 } // namespace heaptape

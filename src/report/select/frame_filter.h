@@ -7,6 +7,7 @@
 
 #include "report/names/pattern.h"
 #include "report/names/stack_names.h"
+#include "report/select/stack_cost.h"
 
 namespace heaptape {
 
@@ -25,6 +26,8 @@ public:
   }
 
   bool accepts(StackNames& names, StackId stack);
+  // Takes the stacks that it does not accept out of `costs`.
+  void apply(StackNames& names, std::vector<StackCost>& costs);
   bool empty() const { return rules_.empty(); }
 
 private:

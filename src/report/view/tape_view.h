@@ -37,7 +37,6 @@ public:
   const Answers& answers() const { return parts_->indexed.index.answers; }
   StackNames& names() const { return *parts_->names; }
   const std::vector<Mark>& marks() const { return parts_->marks; }
-  IndexState found_index() const { return parts_->indexed.found; }
   // The tape holds no names, and some were found in files on this machine.
   bool symbolized_here() const { return parts_->symbolized_here; }
   // No name at all was found, though there are stacks.

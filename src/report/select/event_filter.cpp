@@ -1,4 +1,4 @@
-#include "cli/options/event_filter.h"
+#include "report/select/event_filter.h"
 
 #include <charconv>
 
@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace heaptape::cli {
+namespace heaptape {
 namespace {
 
 bool is_before(const Event& event, const Position& position) {
@@ -49,4 +49,4 @@ Result<Position> parse_position(const std::string& text) {
   return Position{true, static_cast<std::uint64_t>(us + 0.5)};
 }
 
-} // namespace heaptape::cli
+} // namespace heaptape

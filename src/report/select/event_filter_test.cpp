@@ -1,8 +1,8 @@
-#include "cli/options/event_filter.h"
+#include "report/select/event_filter.h"
 
 #include <gtest/gtest.h>
 
-namespace heaptape::cli {
+namespace heaptape {
 namespace {
 
 Event event(std::uint64_t number, std::uint64_t time_us, EventKind kind = EventKind::Malloc, std::uint32_t thread = 1) {
@@ -53,4 +53,4 @@ TEST(PositionText, NonsenseIsRefusedWithAnExample) {
 }
 
 } // namespace
-} // namespace heaptape::cli
+} // namespace heaptape

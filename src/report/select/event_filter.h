@@ -10,7 +10,7 @@
 #include "report/select/kind_set.h"
 #include "tape/event.h"
 
-namespace heaptape::cli {
+namespace heaptape {
 
 // A place on a tape: an event's number, or a time since the start of the recording.
 struct Position {
@@ -32,4 +32,4 @@ struct EventFilter {
   bool is_past(const Event& event) const;
 };
 
-} // namespace heaptape::cli
+} // namespace heaptape

@@ -1,0 +1,165 @@
+#include "report/pages/dump.h"
+
+#include <algorithm>
+
+#include "base/number_text.h"
+#include "base/path_text.h"
+
+namespace heaptape {
+namespace {
+
+EventCursor cursor_at(const TapeReader& tape, const std::optional<Position>& from, const Filter::Bounds& bounds) {
+  if (!from) {
+    if (bounds.first_us == 0) return tape.events(std::max<std::uint64_t>(bounds.first_event, 1));
+    return tape.events_from_time(bounds.first_us);
+  }
+  return from->is_time ? tape.events_from_time(from->value) : tape.events(from->value);
+}
+
+// As the kernel names a program's first thread.
+std::string short_program_name(const TapeReader& tape) {
+  constexpr std::size_t kKernelKeeps = 15; // characters
+  const auto program = tape.meta().find("program");
+  return program != tape.meta().end() ? std::string(base_name(program->second).substr(0, kKernelKeeps)) : std::string();
+}
+
+// What the program said about itself, in order.
+std::vector<Mark> marks_between(const TapeReader& tape, const EventFilter& filter) {
+  std::vector<Mark> marks = tape.marks();
+  const auto place = [](const Mark& mark, const Position& position) {
+    return position.is_time ? mark.time_us : mark.event;
+  };
+  std::erase_if(marks, [&](const Mark& mark) {
+    return (filter.from && place(mark, *filter.from) < filter.from->value) ||
+           (filter.to && place(mark, *filter.to) > filter.to->value) ||
+           (filter.threads &&
+            std::find(filter.threads->begin(), filter.threads->end(), mark.thread) == filter.threads->end());
+  });
+  std::stable_sort(marks.begin(), marks.end(), [](const Mark& a, const Mark& b) { return a.event < b.event; });
+  return marks;
+}
+
+// Names that tell threads apart: not those that all threads of a program have from the beginning.
+void append_thread_names(fmt::memory_buffer& out, const TapeReader& tape) {
+  constexpr std::size_t kMost = 40;
+  const auto to = fmt::appender(out);
+  std::size_t named = 0;
+  const std::string usual = tape.threads().empty() ? "" : tape.threads().front().name;
+  for (const Thread& thread : tape.threads()) {
+    if (thread.name.empty() || (thread.name == usual && thread.id != tape.threads().front().id)) continue;
+    if (thread.name == usual && thread.name == short_program_name(tape)) continue;
+    if (++named > kMost) {
+      fmt::format_to(to, "# ... ('heaptape threads' lists all)\n");
+      return;
+    }
+    fmt::format_to(to, "# T{} is {}\n", thread.id.value, printable(thread.name));
+  }
+}
+
+FrameForm form_of(const DumpRequest& request) { return request.json ? FrameForm::Json : FrameForm::Text; }
+
+// A sample as far as filters and stacks go: of a kind that is never left out.
+Event as_event(const CpuSample& sample) {
+  Event event;
+  event.time_us = sample.time_us;
+  event.thread = sample.thread;
+  event.stack = sample.stack;
+  event.kind = EventKind::Malloc;
+  return event;
+}
+
+} // namespace
+
+KernelIds::KernelIds(const TapeReader& tape) {
+  for (const Thread& thread : tape.threads()) ids_[thread.id.value] = thread.tid;
+}
+
+std::uint32_t KernelIds::of(ThreadId thread) const {
+  const auto found = ids_.find(thread.value);
+  return found != ids_.end() ? found->second : 0;
+}
+
+EventDump::EventDump(const TapeReader& tape, DumpRequest request)
+    : tape_(tape), request_(std::move(request)),
+      bounds_(request_.where != nullptr ? request_.where->bounds() : Filter::Bounds()),
+      cursor_(cursor_at(tape, request_.filter.from, bounds_)), widths_(ColumnWidths::of(tape)), kernel_ids_(tape),
+      frames_(tape.modules(), tape.stacks(), form_of(request_)) {
+  if (request_.marks) marks_ = marks_between(tape, request_.filter);
+}
+
+const Event* EventDump::next_wanted() {
+  while (const Event* event = cursor_.next()) {
+    if (request_.filter.is_past(*event) || event->number > bounds_.last_event || event->time_us > bounds_.last_us)
+      break;
+    if (request_.filter.accepts(*event) && (request_.where == nullptr || request_.where->matches(*event))) return event;
+  }
+  return nullptr;
+}
+
+void EventDump::append_marks(fmt::memory_buffer& out, std::uint64_t before_event) {
+  for (; next_mark_ < marks_.size() && marks_[next_mark_].event < before_event; ++next_mark_) {
+    if (request_.json)
+      append_mark_json(out, marks_[next_mark_]);
+    else
+      append_mark(out, marks_[next_mark_], widths_);
+  }
+}
+
+bool EventDump::next(fmt::memory_buffer& out) {
+  if (!begun_ && !request_.json) {
+    append_thread_names(out, tape_);
+    append_titles(out, widths_);
+  }
+  begun_ = true;
+  const Event* const event = next_wanted();
+  append_marks(out, event != nullptr ? event->number : ~std::uint64_t{0});
+  if (event == nullptr) return false;
+  if (request_.json) {
+    append_event_json(out, *event, kernel_ids_.of(event->thread), request_.stacks ? &frames_ : nullptr, tape_.pools());
+  } else {
+    append_event(out, *event, widths_, tape_.pools());
+    if (request_.stacks) append_stack(out, *event, frames_);
+  }
+  return true;
+}
+
+SampleDump::SampleDump(const TapeReader& tape, DumpRequest request)
+    : tape_(tape), request_(std::move(request)), kernel_ids_(tape),
+      frames_(tape.modules(), tape.stacks(), form_of(request_)) {}
+
+void SampleDump::append(fmt::memory_buffer& out, const CpuSample& sample) {
+  const auto to = fmt::appender(out);
+  if (!request_.json) {
+    fmt::format_to(to, "{:>12}  T{:<5} {:>8} {:>8}\n", seconds_text(sample.time_us), sample.thread.value, sample.weight,
+                   sample.segment);
+    if (request_.stacks) append_stack(out, as_event(sample), frames_);
+    return;
+  }
+  fmt::format_to(to, R"({{"time_us":{},"thread":{},"tid":{},"weight":{},"segment":{},"stack":{})", sample.time_us,
+                 sample.thread.value, kernel_ids_.of(sample.thread), sample.weight, sample.segment, sample.stack.value);
+  if (request_.stacks) {
+    fmt::format_to(to, R"(,"frames":[)");
+    const char* separator = "";
+    frames_.each_node(sample.stack, [&](StackId node, std::uint64_t) {
+      fmt::format_to(to, "{}{}", separator, frames_.of(node, sample.time_us));
+      separator = ",";
+    });
+    fmt::format_to(to, "]");
+  }
+  fmt::format_to(to, "}}\n");
+}
+
+bool SampleDump::next(fmt::memory_buffer& out) {
+  if (!begun_ && !request_.json) fmt::format_to(fmt::appender(out), "# time in s  thread  periods  segment\n");
+  begun_ = true;
+  const std::vector<CpuSample>& samples = tape_.cpu().samples;
+  while (next_sample_ < samples.size()) {
+    const CpuSample& sample = samples[next_sample_++];
+    if (!request_.filter.accepts(as_event(sample))) continue;
+    append(out, sample);
+    return true;
+  }
+  return false;
+}
+
+} // namespace heaptape

@@ -1,0 +1,155 @@
+#include "report/pages/report_page.h"
+
+#include "base/number_text.h"
+#include "report/figures/costs.h"
+#include "report/figures/cpu_report.h"
+#include "report/text/mark_text.h"
+
+namespace heaptape {
+namespace {
+
+std::string moment_text(const Moment& moment) {
+  const std::string place = seconds_text(moment.time_us) + " s, event " + with_separators(moment.event);
+  return moment.label.empty() || moment.label[0] == '.' || (moment.label[0] >= '0' && moment.label[0] <= '9')
+             ? place
+             : moment.label + " (" + place + ")";
+}
+
+class ReportMaker {
+public:
+  ReportMaker(const TapeView& view, ReportRequest request)
+      : view_(view), request_(std::move(request)), where_(request_.where ? &*request_.where : nullptr),
+        sizes_(request_.tree.by == GroupBy::Size ? Sizes::Apart : Sizes::Together) {}
+
+  Result<ReportPage> make() {
+    if (request_.asks_for_parts()) {
+      if (const Result<> added = add_parts(); !added) return added.error();
+    } else if (where_ != nullptr && !where_->matches_everything()) {
+      for (const CostKind kind : {CostKind::Peak, CostKind::Leaks, CostKind::Allocations}) add_kind(kind);
+    } else {
+      page_.overview = make_overview(
+          view_, {.suppressions = request_.suppressions, .filter = request_.filter, .is_running = request_.is_running});
+      keep_used_suppressions();
+      add_kind(CostKind::Peak);
+      add_kind(CostKind::Leaks);
+    }
+    return std::move(page_);
+  }
+
+private:
+  bool wants(Section section) const { return request_.sections.contains(section); }
+
+  Result<> add_parts() {
+    if (wants(Section::Cost)) {
+      if (const Result<> added = add_cost(); !added) return added.error();
+    }
+    if (wants(Section::Leaks)) add_kind(CostKind::Leaks);
+    if (wants(Section::Peak)) add_kind(CostKind::Peak);
+    if (wants(Section::Allocations) && !request_.has_window()) add_kind(CostKind::Allocations);
+    if (wants(Section::Temporary)) add_kind(CostKind::Temporary);
+    if (!request_.at.empty()) {
+      const Result<Moment> moment = view_.moment(request_.at);
+      if (!moment) return moment.error();
+      add("at", "Live at " + moment_text(moment.value()), live_costs(view_, moment.value(), sizes_, where_));
+    }
+    if (request_.has_window()) {
+      if (const Result<> added = add_window(); !added) return added.error();
+    }
+    if (wants(Section::Snapshots) || wants(Section::Deltas) || wants(Section::Cumulative)) return add_marks();
+    return Unit{};
+  }
+
+  void add(std::string name, std::string title, std::vector<StackCost> costs, Measure measure = Measure::Bytes) {
+    request_.filter.apply(view_.names(), costs);
+    const Cost total = sum_of(costs);
+    TreeOptions options = request_.tree;
+    // Blocks of no bytes weigh something all the same.
+    options.measure = total.bytes == 0 ? Measure::Blocks : measure;
+    page_.trees.push_back({std::move(name), std::move(title), std::move(costs), total, options});
+  }
+
+  void add_kind(CostKind kind) {
+    std::vector<StackCost> costs = costs_of(view_, kind, sizes_, where_);
+    std::string title;
+    switch (kind) {
+    case CostKind::Leaks:
+      title = request_.is_running ? "Live now" : "Still live at the end";
+      request_.suppressions.apply(view_.names(), costs);
+      // The first page has taken the same leaks out already, and each is to be counted once.
+      if (!page_.overview) keep_used_suppressions();
+      break;
+    case CostKind::Peak: {
+      const HeapTotals& totals = view_.answers().totals;
+      title = "Peak";
+      if (totals.peak_event != 0)
+        title += " at " + seconds_text(totals.peak_us) + " s, event " + with_separators(totals.peak_event);
+      break;
+    }
+    case CostKind::Allocations: title = "Allocated"; break;
+    case CostKind::Temporary: title = "Temporary"; break;
+    }
+    add(cost_kind_name(kind), title, std::move(costs), measure_of(kind));
+  }
+
+  void keep_used_suppressions() {
+    page_.suppressions = request_.suppressions.entries();
+    std::erase_if(page_.suppressions, [](const Suppression& entry) { return entry.used == Cost{}; });
+  }
+
+  Result<> add_cost() {
+    if (view_.tape().cpu().samples.empty()) return Error{ErrorCode::NotFound, no_cpu_sentence(view_.tape(), 0)};
+    if (view_.tape().event_count() == 0)
+      return Error{ErrorCode::NotFound, "there are no heap events on this tape; record without --no-heap"};
+    page_.cost = make_allocation_cost(view_, request_.filter);
+    return Unit{};
+  }
+
+  Result<> add_window() {
+    const Result<Moment> from = view_.moment(request_.from.empty() ? "start" : request_.from);
+    const Result<Moment> to = view_.moment(request_.to.empty() ? "end" : request_.to);
+    if (!from) return from.error();
+    if (!to) return to.error();
+    if (from.value().event > to.value().event) return Error{ErrorCode::Usage, "--from is later than --to"};
+    const std::string between = " between " + moment_text(from.value()) + " and " + moment_text(to.value());
+    const bool all = wants(Section::Allocations);
+    add("window", all ? "Allocated" + between : "Allocated" + between + " and then still live",
+        window_costs(view_, from.value(), to.value(), all ? WindowPart::All : WindowPart::StillLive, sizes_, where_));
+    return Unit{};
+  }
+
+  Result<> add_marks() {
+    const std::vector<Mark> snapshots = snapshots_of(numbered(view_.marks()));
+    if (snapshots.empty()) return Error{ErrorCode::Usage, "the program set no marks on this tape"};
+    std::optional<Moment> first;
+    Moment before{0, 0, "the start"};
+    for (const Mark& mark : snapshots) {
+      const Moment now{mark.event, mark.time_us, "'" + printable(mark.name) + "'"};
+      const std::string name = moment_text(now);
+      if (wants(Section::Snapshots)) add("snapshot", "Live at " + name, live_costs(view_, now, sizes_, where_));
+      if (wants(Section::Deltas)) add("delta", "New at " + name + " since " + before.label, new_between(before, now));
+      if (wants(Section::Cumulative) && first)
+        add("cumulative", "New at " + name + " since " + first->label, new_between(*first, now));
+      if (!first) first = now;
+      before = now;
+    }
+    return Unit{};
+  }
+
+  std::vector<StackCost> new_between(const Moment& from, const Moment& to) {
+    return window_costs(view_, from, to, WindowPart::StillLive, sizes_, where_);
+  }
+
+  const TapeView& view_;
+  ReportRequest request_;
+  Filter* where_; // null: all blocks
+  Sizes sizes_;
+  ReportPage page_;
+};
+
+} // namespace
+
+Result<ReportPage> make_report(const TapeView& view, ReportRequest request) {
+  return ReportMaker(view, std::move(request)).make();
+}
+
+} // namespace heaptape

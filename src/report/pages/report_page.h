@@ -1,0 +1,69 @@
+// What `heaptape report` shows, and its short forms leaks and peak: a first page with what stands out
+// and trees of the call stacks behind it, or only the parts that were asked for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "report/figures/allocation_cost.h"
+#include "report/figures/call_tree.h"
+#include "report/pages/overview.h"
+#include "report/select/filter.h"
+#include "report/select/frame_filter.h"
+#include "report/select/suppressions.h"
+#include "report/view/tape_view.h"
+
+namespace heaptape {
+
+// A part that can be asked for by name: a tree, unless it says otherwise.
+enum class Section : std::uint8_t {
+  Leaks,       // still live at the end
+  Peak,        // live at the peak
+  Allocations, // ever allocated; with `from` or `to`, all in between
+  Temporary,   // freed by the thread that made them as its very next event
+  Snapshots,   // a tree per mark of the program: live then
+  Deltas,      // the same: new since the mark before
+  Cumulative,  // the same: new since the first mark
+  Cost,        // a table: CPU time in allocation functions
+};
+
+struct ReportRequest {
+  std::set<Section> sections{};
+  // Moments (report/view/position.h); empty: not asked for.
+  std::string at{}; // a tree of what was live then
+  // A tree of what was allocated after one and still live at the other. One alone: from the start, or to the end.
+  std::string from{}, to{};
+  TreeOptions tree{}; // its measure is chosen by what the tree is about
+  FrameFilter filter{};
+  std::optional<Filter> where{}; // FilterOf::Blocks: only these are counted
+  Suppressions suppressions{};   // leaks to leave out
+  bool is_running = false;       // everything up to now is on the tape, and the program goes on
+
+  bool asks_for_parts() const { return !sections.empty() || !at.empty() || has_window(); }
+  bool has_window() const { return !from.empty() || !to.empty(); }
+};
+
+struct ReportTree {
+  std::string name;  // in JSON
+  std::string title; // for people
+  std::vector<StackCost> costs;
+  Cost total{};
+  TreeOptions options{};
+};
+
+struct ReportPage {
+  std::optional<Overview> overview{};
+  std::optional<AllocationCost> cost{};
+  std::vector<ReportTree> trees{};
+  std::vector<Suppression> suppressions{}; // those that were of use
+};
+
+// A request that asks for no part gives the first page and trees of the peak and the leaks. With
+// `where` there are trees alone, for the first page is about the whole run. An Error says which
+// moment or profile is not on the tape.
+Result<ReportPage> make_report(const TapeView& view, ReportRequest request);
+
+} // namespace heaptape
