@@ -1,7 +1,7 @@
 // Little-endian numbers, varints and text in and out of bytes.
 //
-// A varint holds 7 bits per byte, least significant first; the top bit of a byte says that another one follows; at most ten
-// bytes. A zigzag varint holds a signed number n as the unsigned 2n (n >= 0) or -2n-1 (n < 0).
+// A varint holds 7 bits per byte, least significant first; the top bit of a byte says that another one follows; at most
+// ten bytes. A zigzag varint holds a signed number n as the unsigned 2n (n >= 0) or -2n-1 (n < 0).
 #pragma once
 
 #include <bit>
@@ -37,8 +37,8 @@ inline std::byte* put_varint(std::byte* out, std::uint64_t number) {
 }
 
 // Takes things off the front of bytes that may be hostile. A read past the end, or a varint that is too long, sets the
-// reader to failed for good: everything read from then on is 0 or empty. So a parser may read on and ask ok() once, as long
-// as it checks counts against remaining() before it allocates.
+// reader to failed for good: everything read from then on is 0 or empty. So a parser may read on and ask ok() once, as
+// long as it checks counts against remaining() before it allocates.
 class ByteReader {
 public:
   explicit ByteReader(std::span<const std::byte> bytes) : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
@@ -96,8 +96,8 @@ public:
 private:
   static constexpr std::uint64_t kTops = 0x8080'8080'8080'8080;
 
-  // The low seven bits of each of eight bytes, together: first in pairs, then in fours, then all. A loop would be left at an
-  // unforeseeable byte, which costs more than the whole.
+  // The low seven bits of each of eight bytes, together: first in pairs, then in fours, then all. A loop would be left
+  // at an unforeseeable byte, which costs more than the whole.
   static constexpr std::uint64_t without_tops(std::uint64_t word) {
     word = (word & 0x007f'007f'007f'007f) | (word & 0x7f00'7f00'7f00'7f00) >> 1;
     word = (word & 0x0000'3fff'0000'3fff) | (word & 0x3fff'0000'3fff'0000) >> 2;

@@ -1,5 +1,5 @@
-// Reads "12", "0.5", ".5" at the start of a text. By hand, because the library's way links the mathematics library in, which
-// every start of heaptape would pay for.
+// Reads "12", "0.5", ".5" at the start of a text. By hand, because the library's way links the mathematics library in,
+// which every start of heaptape would pay for.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// fmt's own code, compiled once: Debian 12 has no libfmt.a, the shared library would cost a look-up at every start, and the
-// header-only form compiles the formatting engine in every file that prints.
+// fmt's own code, compiled once: Debian 12 has no libfmt.a, the shared library would cost a look-up at every start, and
+// the header-only form compiles the formatting engine in every file that prints.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -107,7 +107,7 @@ Result<std::uint64_t> parse_bytes(std::string_view text) {
     }
   }
   return Error{ErrorCode::Usage,
-               "'" + std::string(text) + "' is no number of bytes such as 4096, 12kB, 200M or 1.5GiB"};
+               "'" + std::string(text) + "' is not a number of bytes such as 4096, 12kB, 200M or 1.5GiB"};
 }
 
 std::string local_time_text(std::uint64_t realtime_ns) {

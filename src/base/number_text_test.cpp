@@ -27,7 +27,7 @@ TEST(ParseBytes, RefusesWhatIsNoAmount) {
   for (const char* text : {"", "lots", "-1", "5 apples", "1e9", "99999999T"}) {
     const Result<std::uint64_t> parsed = parse_bytes(text);
     ASSERT_FALSE(parsed.ok()) << text;
-    EXPECT_NE(parsed.error().sentence.find("is no number of bytes"), std::string::npos);
+    EXPECT_NE(parsed.error().sentence.find("is not a number of bytes"), std::string::npos);
   }
 }
 

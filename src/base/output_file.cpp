@@ -46,7 +46,7 @@ Result<OutputFile> OutputFile::create(const MakeFile& options) {
   if (options.path.empty() || options.path == "-") return OutputFile(options, "", UniqueFd());
   struct stat status {};
   const bool there = ::stat(options.path.c_str(), &status) == 0;
-  if (there && S_ISDIR(status.st_mode)) return Error{ErrorCode::Exists, options.path + " is a folder; name a file"};
+  if (there && S_ISDIR(status.st_mode)) return Error{ErrorCode::Exists, options.path + " is a folder; give a file"};
   if (there && !S_ISREG(status.st_mode)) {
     // A device or a pipe: nothing to overwrite, and never to be replaced.
     UniqueFd device(::open(options.path.c_str(), O_WRONLY | O_CLOEXEC));
@@ -57,7 +57,7 @@ Result<OutputFile> OutputFile::create(const MakeFile& options) {
   std::string temporary = options.path + ".XXXXXX";
   UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
   if (!fd) return error_of("create", options.path);
-  // It is made to be handed on, so it may be read by whom the user allows everywhere.
+  // The file is made to be handed on, so the user's umask decides who may read it.
   const mode_t mask = ::umask(0);
   ::umask(mask);
   ::fchmod(fd.get(), 0666 & ~mask);
@@ -82,7 +82,7 @@ Result<> OutputFile::write(std::string_view bytes) {
 
 Result<> OutputFile::keep() {
   if (temporary_.empty()) return Unit{};
-  // Somebody else may have made a file of that name meanwhile.
+  // Another process may have made a file of that name meanwhile.
   const unsigned flags = options_.overwrite ? 0 : RENAME_NOREPLACE;
   int renamed = ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, options_.path.c_str(), flags);
   // Some network file systems cannot do it in one step.

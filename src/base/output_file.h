@@ -14,8 +14,8 @@ struct MakeFile {
   bool overwrite = false;
 };
 
-// A file is whole or not there: it is written under another name and gets its own at keep(). Without keep() nothing is left. One
-// that exists is not touched unless overwriting was asked for, and then only at keep(). One thread at a time.
+// A file is whole or not there: it is written under another name and gets its own at keep(). Without keep() nothing is
+// left. One that exists is not touched unless overwriting was asked for, and then only at keep(). One thread at a time.
 // Whether both names mean one file that exists.
 bool same_file(const std::string& one, const std::string& other);
 
@@ -27,7 +27,7 @@ public:
   ~OutputFile();
 
   bool is_terminal() const;
-  // The last write failed because nobody reads any more, which is no failure worth a line.
+  // The last write failed because the reader is gone, which is not worth a message.
   bool reader_gone() const { return reader_gone_; }
   Result<> write(std::string_view bytes);
   Result<> keep();

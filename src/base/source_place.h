@@ -1,5 +1,5 @@
 // Where in the program's source an instruction comes from. Text is kept as found in the debug information: nothing is
-// demangled and no path is shortened, so that whoever prints it decides.
+// demangled and no path is shortened, so that the caller decides.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct SourcePlace {
   friend bool operator==(const SourcePlace&, const SourcePlace&) = default;
 };
 
-// What one code address stands for, innermost first: functions inlined there, and last the function whose code it is. Line
-// and column of an outer one are those of its call of the one inside. Empty: nothing is known.
+// What one code address stands for, innermost first: functions inlined there, and last the function whose code it is.
+// Line and column of an outer one are those of its call of the one inside. Empty: nothing is known.
 using SourcePlaces = std::vector<SourcePlace>;
 
 } // namespace heaptape

@@ -61,40 +61,41 @@ constexpr std::string_view kHelp =
   leaks [TAPE]               what was still live at the end
   peak [TAPE]                what was live when the heap was largest
   top [TAPE | -p PID]        the most expensive functions or stacks; also live
-  cpu [TAPE]                 where the CPU time went, of a recording with --cpu
+  cpu [TAPE]                 where the CPU time went (recorded with --cpu)
   timeline [TAPE]            the heap over time as a picture
   diff TAPE TAPE             what changed between two tapes, or two moments
   budget [TAPE]              check limits: an exit status for CI
-  shell [TAPE]               go to any moment and ask: owner, history, map, ...
-  explain [TAPE] ADDR        what is this address: block, freed block, ...
+  shell [TAPE]               ask about any moment: owner, history, map, ...
+  explain [TAPE] ADDR        what an address is: block, freed block, ...
   history [TAPE] ADDR        every block that ever covered an address
   map [TAPE] [ADDR]          the heap as a picture; also --png and --svg
   pools [TAPE] [NAME]        the program's own arenas and allocators, by name
   info [TAPE]                totals, peak, threads, modules, losses
   dump [TAPE]                every event with its call stack, as text or JSON
-  sql [TAPE] "SELECT ..."    ask a tape in SQL: events, blocks, stacks, ...
-  verify [TAPE]              check that a tape is whole and makes sense
+  sql [TAPE] "SELECT ..."    query a tape in SQL: events, blocks, stacks, ...
+  verify [TAPE]              check that a tape is intact and consistent
   symbolize [TAPE]           look up names again, with better debug files
-  index [TAPE]               make the index that reports open
+  index [TAPE]               build the index that reports read
   export --format F [TAPE]   for pprof, speedscope, massif, heaptrack, html, ...
-  import heaptrack FILE      a tape from a data file of heaptrack
+  import heaptrack FILE      make a tape from a heaptrack data file
 
 While a program is being recorded:
   ps                         what is being recorded
-  COMMAND -p PID             all of the above that read a TAPE: leaks, ...
+  COMMAND -p PID             any command above that reads a TAPE: leaks, ...
   where [-p PID] ADDR        where a pointer comes from: size, age, stacks
   mark -p PID NAME           name this moment
-  snapshot -p PID            a moment to compare with others
-  stop -p PID                finish the tape; the program goes on
-  flush -p PID               put everything up to now onto the tape
-  gdb TAPE CORE | -p PID     a gdb that can ask: heaptape where EXPR, ...
+  snapshot -p PID            set a moment to compare others with
+  stop -p PID                finish the tape; the program runs on
+  flush -p PID               write everything up to now to the tape
+  gdb TAPE CORE | -p PID     gdb with heaptape's commands: heaptape where EXPR
   collect --listen SOCKET    one collector for many programs
 
 Also, as in the shell: owner, blocks, events, event, stack, live, stats,
 threads, marks, text, checkpoints, scopes, symbol, symbolat, arenas, mappings.
 
-Without TAPE, the newest *.tape in the current directory is meant.
-'heaptape COMMAND --help' says more, 'heaptape --version' which one this is.
+Without TAPE, commands read the newest *.tape in the current directory.
+'heaptape COMMAND --help' describes a command, 'heaptape --version' prints the
+version.
 )";
 
 // Every command, a line each: for completion and the manual.
@@ -111,7 +112,7 @@ int print(std::string_view text) {
   return output.finish() ? kOk : kTrouble;
 }
 
-// A file must not be opened as standard input or output by accident. What is recorded gets what the user gave.
+// No file may end up as standard input or output by accident. A recorded program gets the descriptors as they are.
 void fill_standard_descriptors() {
   for (int fd = ::open("/dev/null", O_RDWR); fd >= 0; fd = ::open("/dev/null", O_RDWR)) {
     if (fd <= STDERR_FILENO) continue;
@@ -122,7 +123,7 @@ void fill_standard_descriptors() {
 
 int run(Arguments arguments) {
   if (arguments.empty()) {
-    say("which command? 'heaptape --help' lists them");
+    say("no command given; see 'heaptape --help'");
     return kTrouble;
   }
   const std::string_view name = arguments.front();
@@ -142,7 +143,7 @@ int run(Arguments arguments) {
   for (const std::string_view asked : kAsked) {
     if (asked == wanted) return ask(asked, rest);
   }
-  say(fmt::format("there is no command '{}'; 'heaptape --help' lists them", wanted));
+  say(fmt::format("unknown command '{}'; see 'heaptape --help'", wanted));
   return kTrouble;
 }
 

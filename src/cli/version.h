@@ -5,7 +5,7 @@
 
 namespace heaptape::cli {
 
-// Of the sources it was built from, "-dirty" behind it when they were changed; "unknown" outside a checkout.
+// The commit of its sources, with "-dirty" when they were changed; "unknown" outside a checkout.
 extern const char* const kBuildCommit;
 
 // "heaptape 0.1.0 (commit 1a2b3c4d5e, GCC 12.2.0)".

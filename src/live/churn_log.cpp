@@ -215,7 +215,7 @@ ChurnLog::Text ChurnLog::snapshot(const HeapSnapshot& snapshot, std::string_view
 }
 
 std::string ChurnLog::end(const Summary& summary) {
-  std::string how = "in a way that was not seen";
+  std::string how = "in an unknown way";
   switch (summary.ending) {
   case Ending::Exited: how = fmt::format("with status {}", summary.ending_detail); break;
   case Ending::Killed: how = "by " + signal_name(summary.ending_detail); break;

@@ -1,5 +1,5 @@
-// The text of a churn log: what each source of allocations did since the snapshot before, and all in all. docs/guide/production-log.md
-// describes it for readers; in short:
+// The text of a churn log: what each source of allocations did since the snapshot before, and all in all.
+// docs/guide/production-log.md describes it for readers; in short:
 //
 //   [3]========================================== 2026-11-15T20:03:06.104913Z
 //   time=12.104913 why=churn churn=1049211/1048576 event=120345 sources=2/57
@@ -7,10 +7,10 @@
 //   {ca9f786f088a4a78} live:5436/12, alloc:+12000/+30=12000/30, free:+6564/+18=6564/18  Cache::insert cache.cpp:88
 //     {0} app+0x11b0  Cache::insert  cache.cpp:88
 //
-// A source is a call stack, known by a hash that is the same in every run; two stacks with one hash are one source. Bytes stand before
-// the slash, blocks behind it. On every line live = total of alloc - total of free, and the lines of a snapshot sum up to {total}
-// where they hold what changed ("+"), in a snapshot of all sources everywhere. Where a snapshot is larger than a whole file may be, the sources
-// with the least live bytes share a last line {rest}.
+// A source is a call stack, known by a hash that is the same in every run; two stacks with one hash are one source.
+// Bytes stand before the slash, blocks behind it. On every line live = total of alloc - total of free, and the lines of
+// a snapshot sum up to {total} where they hold what changed ("+"), in a snapshot of all sources everywhere. Where a
+// snapshot is larger than a whole file may be, the sources with the least live bytes share a last line {rest}.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,7 @@ class ChurnLog {
 public:
   ChurnLog(LogFacts facts, LiveNames& names) : facts_(std::move(facts)), names_(names) {}
 
-  // What stands at the front of every file of the log. From here on every stack is explained anew.
+  // The head of every file of the log. From here on every stack is explained again.
   std::string begin_file();
 
   // How much text a file can take. By default: any.
@@ -56,8 +56,8 @@ public:
     std::string text{};
     bool for_new_file = false; // and the text begins with what stands at its front
   };
-  // The snapshot's modules and stacks are known to the names already. `why`: "churn", "time", "mark NAME", "exit", ...; `all`: also
-  // sources that did not change.
+  // The snapshot's modules and stacks are known to the names already. `why`: "churn", "time", "mark NAME", "exit", ...;
+  // `all`: also sources that did not change.
   Text snapshot(const HeapSnapshot& snapshot, std::string_view why, bool all, const Room& room);
   std::string snapshot(const HeapSnapshot& shot, std::string_view why, bool all) {
     return snapshot(shot, why, all, Room{}).text;
@@ -65,7 +65,7 @@ public:
   // How the program ended.
   std::string end(const Summary& summary);
 
-  // Snapshots that were wanted but left out, because the writing did not keep up; the next one says so.
+  // Snapshots that were wanted but left out, because the writing did not keep up; the next one reports them.
   void left_out(std::uint64_t count) { left_out_ += count; }
   std::uint64_t snapshots() const { return snapshots_; }
 
@@ -76,7 +76,7 @@ private:
     Cost allocated{}, freed{};
     Cost new_allocated{}, new_freed{}; // since the snapshot before
     bool changed = false;
-    std::string site{};             // who it is, in a line
+    std::string site{};             // the source in one line
     std::uint32_t explained_in = 0; // number of the file
 
     Cost live() const { return allocated - freed; }

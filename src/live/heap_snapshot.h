@@ -1,4 +1,5 @@
-// One moment of a running program, as it goes from who counts to who writes: what changed, and what must be known to name it.
+// One moment of a running program, as it goes from the counting to the writing thread: what changed, and what is needed
+// to name it.
 #pragma once
 
 #include <cstdint>

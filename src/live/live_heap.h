@@ -1,8 +1,10 @@
-// Who holds the heap right now, by call stack: live, ever allocated and freed, and both since the last look, in bytes and blocks. Needs
-// memory for the live blocks and for each stack that ever made one, whatever the number of events. One thread at a time.
+// Who holds the heap right now, by call stack: live, ever allocated and freed, and both since the last look, in bytes
+// and blocks. Needs memory for the live blocks and for each stack that ever made one, whatever the number of events.
+// One thread at a time.
 //
-// The figures are those of docs/definitions.md: a block belongs to the stack that made it, a realloc frees the old block and makes the
-// new one, so that live = allocated - freed holds for every stack and for the sum, after every event.
+// The figures are those of docs/definitions.md: a block belongs to the stack that made it, a realloc frees the old
+// block and makes the new one, so that live = allocated - freed holds for every stack and for the sum, after every
+// event.
 #pragma once
 
 #include <cstddef>

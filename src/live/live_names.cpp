@@ -10,7 +10,7 @@
 namespace heaptape {
 namespace {
 
-// Debug information of large programs is large; who shows no new stack for a while need not hold it.
+// Debug information of large programs is large; it is dropped when no new stack was shown for a while.
 constexpr std::uint64_t kUnusedFor = 16; // preparations
 
 bool is_recorder(const Module& module) { return base_name(module.path).starts_with("libheaptape.so"); }

@@ -1,5 +1,5 @@
-// Names for stacks of a program that still runs: modules and stacks come as they are noticed, names are looked up when somebody wants
-// to see them, each address once. One thread at a time.
+// Names for stacks of a program that still runs: modules and stacks come as they are noticed, names are looked up when
+// someone wants to see them, each address once. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -40,8 +40,9 @@ public:
   StackNames& names();
   StackText& text();
 
-  // Tells a stack from all others and is the same in every run of the same program, wherever its modules are loaded: a hash over
-  // the frames, each by its module's build-id (or file name) and the offset in it. The recorder's own frames do not count.
+  // Tells a stack from all others and is the same in every run of the same program, wherever its modules are loaded: a
+  // hash over the frames, each by its module's build-id (or file name) and the offset in it. The recorder's own frames
+  // do not count.
   std::uint64_t source_hash(StackId stack);
 
 private:
@@ -60,7 +61,7 @@ private:
   std::map<std::pair<std::string, std::vector<std::uint8_t>>, File> files_;
   std::uint64_t preparations_ = 0;
 
-  // Made anew when what they were made from has changed.
+  // Made again when what they were made from has changed.
   std::unique_ptr<FramePlaces> places_;
   std::unique_ptr<StackNames> names_;
   std::unique_ptr<StackText> text_;

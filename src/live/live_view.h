@@ -1,4 +1,5 @@
-// What somebody who follows a recording knows of it: the heap by stack, and names for it. Fed by a TapeFollower. One thread at a time.
+// What a follower of a recording knows about it: the heap by stack, with names. Fed by a TapeFollower. One thread at a
+// time.
 #pragma once
 
 #include <cstdint>

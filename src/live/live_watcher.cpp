@@ -166,7 +166,7 @@ private:
       job.largest = heap_.largest(kAlarmRows);
       job.alarm = fmt::format("the live heap has passed {} (--max-live), at {} s, event {}; {}",
                               short_bytes(options_.max_live_bytes), seconds_text(event.time_us), event.number,
-                              options_.max_live_report ? "the program goes on" : "the program is asked to end");
+                              options_.max_live_report ? "the program runs on" : "the program is asked to end");
       due_.push_back(std::move(job));
       wish_.marks.push_back({.name = "max-live passed",
                              .event = event.number,

@@ -10,8 +10,8 @@ LiveWriter::LiveWriter(const LiveOptions& options, bool look_up, LogFacts facts,
                        std::optional<LogFile> tables, Tell tell)
     : options_(options), facts_(facts), names_(look_up), text_(std::move(facts), names_), log_(std::move(log)),
       tables_(std::move(tables)), log_path_(log_ ? log_->path() : ""), tell_(std::move(tell)) {
-  // Now, for it says whom to send the signal to. What goes wrong will go wrong again at the first snapshot, when there is somebody to
-  // be told.
+  // At once, for it says which process takes the signal. A failure here will happen again at the first snapshot, and is
+  // reported then.
   if (log_) (void)log_->write(text_.begin_file());
   thread_ = std::thread([this] { run(); });
 }

@@ -1,5 +1,5 @@
-// A log on disk that is kept small: when it has its size, it becomes NAME.1, what was NAME.1 becomes NAME.2, and so on; only so many
-// older ones stay. One thread at a time.
+// A log on disk that is kept small: when it has its size, it becomes NAME.1, what was NAME.1 becomes NAME.2, and so on;
+// only a few older ones stay. One thread at a time.
 #pragma once
 
 #include <algorithm>

@@ -82,14 +82,14 @@ struct TapeFollower::State {
 Result<> TapeFollower::State::read_header(const std::string& name) {
   const auto front = read(0, format::kMaxFileHeaderBytes);
   format::FileHeader first{};
-  if (front.size() < sizeof first) return Error{ErrorCode::NotATape, "'" + name + "' is no tape, or an empty one"};
+  if (front.size() < sizeof first) return Error{ErrorCode::NotATape, "'" + name + "' is empty or not a tape"};
   std::memcpy(&first, front.data(), sizeof first);
   if (std::memcmp(first.magic, format::kMagic, sizeof first.magic) != 0 || first.header_bytes < sizeof first ||
       first.header_bytes > format::kMaxFileHeaderBytes)
-    return Error{ErrorCode::NotATape, "'" + name + "' is not a heaptape tape; name a file that heaptape record made"};
+    return Error{ErrorCode::NotATape, "'" + name + "' is not a heaptape tape; give a file that heaptape record made"};
   if (first.major != format::kMajor)
     return Error{ErrorCode::BadVersion,
-                 "'" + name + "' is a tape of another version; use the heaptape that records it"};
+                 "'" + name + "' is a tape of another version; use the heaptape that is recording it"};
   header = {first.major, first.minor, first.start_realtime_ns, first.pid};
   offset = first.header_bytes;
   return Unit{};
@@ -115,7 +115,8 @@ bool TapeFollower::State::take_stacks(std::span<const std::byte> payload, EventW
   return true;
 }
 
-// Marks stand on the tape behind the events they belong to, so most come when those are gone; that is near enough for who watches.
+// Marks follow the events they belong to on the tape, so most arrive after those have passed; for a live view that is
+// near enough.
 void TapeFollower::State::give(std::span<const Event> run, EventWatcher& watcher) {
   watcher.on_events(run);
   last_number = run.back().number;

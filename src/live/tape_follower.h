@@ -1,5 +1,5 @@
-// Reads a tape while it is being written: each poll() gives what was added since the one before to a watcher, as the collector would
-// have. Holds no events; what it needs is one block. One thread at a time.
+// Reads a tape while it is being written: each poll() gives what was added since the one before to a watcher, as the
+// collector would have. Holds no events; what it needs is one block. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ public:
   TapeFollower& operator=(TapeFollower&&) noexcept;
   ~TapeFollower();
 
-  // Reads on to the last whole block, or until `most_events` are read; true when there is more to read at once. A block that makes no
-  // sense is left out. on_round() is called at the end, with the time up to which the tape is known.
+  // Reads on to the last whole block, or until `most_events` are read; true when there is more to read at once. A block
+  // that makes no sense is left out. on_round() is called at the end, with the time up to which the tape is known.
   bool poll(EventWatcher& watcher, std::uint64_t most_events = ~std::uint64_t{0});
 
   const TapeHeader& header() const;

@@ -285,13 +285,13 @@ void TopScreen::draw_stack(std::vector<std::string>& lines, unsigned width, unsi
 }
 
 void TopScreen::draw_help(std::vector<std::string>& lines) {
-  for (const char* line : {"", "  l g a r b    order by live, growth, allocated, rate, blocks; s goes round",
+  for (const char* line : {"", "  l g a r b    order by live, growth, allocated, rate, blocks; s cycles",
                            "  up down      choose a stack (also j k, page up, page down, home, end)",
                            "  enter        show the whole stack; enter, esc or q goes back",
-                           "  p, space     pause and go on", "  m            mark: growth is counted from here",
-                           "  h, ?         this page", "  q            leave; the program goes on", "",
-                           "  live    bytes in blocks that are not freed yet, by who made them",
-                           "  growth  what live has gained since the view began or the last mark",
+                           "  p, space     pause and resume", "  m            mark: growth is counted from here",
+                           "  h, ?         this page", "  q            quit; the program runs on", "",
+                           "  live    bytes in blocks not freed yet, by the stack that made them",
+                           "  growth  change of live since the view started or the last mark",
                            "  total   bytes ever allocated there", "", "  any key goes back"}) {
     lines.emplace_back(line);
   }

@@ -1,5 +1,5 @@
-// The full-screen view of a running program: what it shows and how keys change that. Knows no terminal: draw() gives lines, key() takes
-// keys. One thread at a time.
+// The full-screen view of a running program: what it shows and how keys change that. Knows no terminal: draw() gives
+// lines, key() takes keys. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace heaptape {
 
 enum class TopKey : std::uint8_t { None, Up, Down, PageUp, PageDown, Home, End, Enter, Back };
 
-// What a key asks of whoever runs the view.
+// What a key asks the caller of the view to do.
 enum class TopAction : std::uint8_t { None, Quit, Mark, Refresh };
 
 enum class TopOrder : std::uint8_t { Live, Growth, Allocated, Rate, Blocks };
@@ -33,7 +33,8 @@ public:
   // Growth is counted from here.
   void set_base();
 
-  // Lines of at most `width` columns, at most `height` of them. Looks up the names of what is shown; with `quick`, only those at hand.
+  // Lines of at most `width` columns, at most `height` of them. Looks up the names of what is shown; with `quick`, only
+  // those at hand.
   std::vector<std::string> draw(unsigned width, unsigned height, const TextStyle& style, bool quick = false);
 
   bool paused() const { return paused_; }

@@ -35,7 +35,7 @@ void append_row(std::string& out, std::string label, std::string_view text) {
   append_wrapped(out, text, kTextColumn);
 }
 
-// A paragraph of plain sentences is broken anew; examples, lists and headings stay as they are.
+// A paragraph of plain sentences is wrapped again; examples, lists and headings stay as they are.
 void append_paragraph(std::string& out, std::string_view paragraph) {
   const bool is_plain =
       !paragraph.starts_with(' ') && paragraph.find("\n ") == paragraph.npos && paragraph.find("  ") == paragraph.npos;

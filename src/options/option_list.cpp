@@ -28,7 +28,7 @@ struct Form {
   }
 };
 
-// What CLI11 is told to report when the value of a flag was left out. Nobody types it.
+// What CLI11 reports for a flag whose value was left out. Nobody types it.
 constexpr const char* kLeftOut = "\x01";
 
 // CLI11's sentences in ours. Those not expected here are shown as they are.
@@ -39,7 +39,7 @@ std::string sentence_for(const CLI::ParseError& error) {
   switch (static_cast<CLI::ExitCodes>(error.get_exit_code())) {
   case CLI::ExitCodes::ExtrasError: {
     const std::string extra = what.substr(colon + 2);
-    return (extra.starts_with('-') ? "unknown option " : "one argument too many: ") + extra;
+    return extra.starts_with('-') ? "unknown option " + extra : "unexpected argument '" + extra + "'";
   }
   case CLI::ExitCodes::ArgumentMismatch: {
     const bool too_many = what.compare(colon, 9, ": At Most") == 0;

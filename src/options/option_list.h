@@ -46,7 +46,7 @@ public:
   std::string help;
   std::vector<std::string> choices; // what the value may be; empty: anything
   OptionValue value = OptionValue::None;
-  bool is_word = false; // no option at all, but a plain word such as TAPE
+  bool is_word = false; // not an option but a plain word such as TAPE
   bool is_hidden = false;
 
   // What the value may be, for completion. The command itself refuses other values, in its own words.
@@ -70,8 +70,9 @@ public:
   OptionList& operator=(const OptionList&) = delete;
   ~OptionList();
 
-  // An option's form is its names and its value's name: "-o,--output FILE". The variables must live until parse() has returned; they
-  // keep what they hold when the option is not given. Everything but repeated(), each() and series() is given once at most.
+  // An option's form is its names and its value's name: "-o,--output FILE". The variables must live until parse() has
+  // returned; they keep what they hold when the option is not given. Everything but repeated(), each() and series() is
+  // given once at most.
   Option& flag(std::string_view form, bool& value, std::string_view help);
   Option& text(std::string_view form, std::string& value, std::string_view help);
   Option& text(std::string_view form, std::optional<std::string>& value, std::string_view help);
@@ -85,7 +86,7 @@ public:
   Option& repeated(std::string_view form, std::vector<std::string>& values, std::string_view help);
   // The same, for options whose order matters: after parsing, `take` gets each value in the order of the command line.
   Option& each(std::string_view form, std::function<void(const std::string&)> take, std::string_view help);
-  // Takes all words up to the next option, `least` or more. Who uses it must see to it that no tape is among them.
+  // Takes all words up to the next option, `least` or more. The caller must make sure that no tape is among them.
   Option& series(std::string_view form, std::vector<std::string>& values, int least, std::string_view help);
 
   // Plain words, in the order of their declaration.

@@ -151,7 +151,7 @@ TEST(OptionList, WrongWordsAreNamedInOneSentence) {
   EXPECT_EQ(complaint_about({"a", "--nothing"}), "unknown option --nothing");
   EXPECT_EQ(complaint_about({"a", "--output"}), "--output needs a value");
   EXPECT_EQ(complaint_about({"a", "-o", "1", "--output=2"}), "--output may be given only once");
-  EXPECT_EQ(complaint_about({"a", "b", "c"}), "one argument too many: c");
+  EXPECT_EQ(complaint_about({"a", "b", "c"}), "unexpected argument 'c'");
   EXPECT_EQ(complaint_about({}), "NAME is required");
   EXPECT_EQ(complaint_about({"a", "--some", "--all"}), "--all excludes --some");
   EXPECT_EQ(complaint_about({"a", "--few"}), "--few requires --some");

@@ -65,7 +65,7 @@ TEST_F(MapCommand, ShowsTheRangesOfTheMoment) {
 TEST_F(MapCommand, AddressIsTheArenaAroundIt) {
   EXPECT_NE(ask("0x555560005008").find("^ 0x555560005008\n"), std::string::npos);
   EXPECT_NE(ask("0x555560005008 --zoom page").find("\n> a 0x555560005000     24      2"), std::string::npos);
-  EXPECT_EQ(ask("0x1234"), "0x1234 lies in no range that holds heap at this moment");
+  EXPECT_EQ(ask("0x1234"), "0x1234 is not in a range that holds heap at this moment");
 }
 
 TEST_F(MapCommand, AnotherMomentLeavesTheCursor) {

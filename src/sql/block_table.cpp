@@ -1,5 +1,5 @@
-// The table "blocks": every block that ever lived. First those that ended, in the order of their ends, then those still live, in the
-// order in which they were made.
+// The table "blocks": every block that ever lived. First those that ended, in the order of their ends, then those still
+// live, in the order in which they were made.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -32,16 +32,16 @@ enum Field : std::size_t {
 
 using enum ColumnType;
 constexpr std::array kColumns{
-    Column{"address", Integer, Narrow::Rows, "where it begins"},
+    Column{"address", Integer, Narrow::Rows, "where it starts"},
     Column{"size", Integer, Narrow::Rows, "bytes as asked for"},
     Column{"kind", Text, Narrow::Rows, "function that made it: 'malloc', 'operator new', 'realloc', ..."},
     Column{"alloc_event", Integer, Narrow::Reading, "events.number of the event that made it"},
     Column{"alloc_time", Real, Narrow::Reading, "when that was, in seconds since the start"},
     Column{"alloc_thread", Integer, Narrow::Rows, "threads.id"},
     Column{"alloc_stack", Integer, Narrow::Rows, "stacks.id; 0: none"},
-    Column{"alloc_fn", Text, Narrow::Nothing, "the function charged: the innermost that is no plumbing", true},
+    Column{"alloc_fn", Text, Narrow::Nothing, "the function charged: the innermost that is not plumbing", true},
     Column{"free_event", Integer, Narrow::Reading,
-           "the event that ended it; NULL: it lived to the end, as all that follow", true},
+           "the event that ended it; this and the columns below are NULL if it lived to the end", true},
     Column{"free_time", Real, Narrow::Rows, "when that was", true},
     Column{"free_thread", Integer, Narrow::Rows, "threads.id", true},
     Column{"free_stack", Integer, Narrow::Rows, "stacks.id", true},

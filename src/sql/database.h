@@ -1,5 +1,5 @@
-// A tape as a database: SQLite over the tables of tables.h. Nothing can be written but temporary tables, nothing else can be opened. One
-// thread at a time, but `should_stop` may become true at any time.
+// A tape as a database: SQLite over the tables of tables.h. Nothing can be written but temporary tables, nothing else
+// can be opened. One thread at a time, but `should_stop` may become true at any time.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,8 @@ struct SqlValue {
 class SqlRows {
 public:
   virtual ~SqlRows() = default;
-  // Once for each statement that gives rows, also when it gives none. All three: false when nobody reads any more, which is no error.
+  // Called once for each statement that gives rows, even if it gives none. All three: false when the reader is gone,
+  // which is not an error.
   virtual bool begin(const std::vector<std::string>& columns) = 0;
   virtual bool row(std::span<const SqlValue> values) = 0;
   virtual bool end() = 0;
@@ -41,7 +42,8 @@ public:
   Database& operator=(Database&&) noexcept;
   ~Database();
 
-  // Runs all statements, separated by semicolons, up to the first that fails. When the user stopped one, that is no error either.
+  // Runs all statements, separated by semicolons, up to the first that fails. A statement stopped by the user is not an
+  // error either.
   Result<> run(std::string_view sql, SqlRows& rows);
 
   const std::vector<std::unique_ptr<Table>>& tables() const;

@@ -138,7 +138,7 @@ TEST_F(TapeDatabase, WhatWasLiveAtAMomentIsWhatBlocksSay) {
   EXPECT_EQ(ask("SELECT count(*) FROM live(500) WHERE age < 0 OR age > 5"), "0\n");
   EXPECT_EQ(ask("SELECT n.i, count(*) FROM (SELECT 100 AS i UNION SELECT 200) n, live(n.i) GROUP BY 1"),
             "100|" + ask("SELECT count(*) FROM live(100)") + "200|" + ask("SELECT count(*) FROM live(200)"));
-  EXPECT_EQ(ask("SELECT * FROM live('nowhere')").substr(0, 38), "error: 'nowhere' is no moment of this ");
+  EXPECT_EQ(ask("SELECT * FROM live('nowhere')").substr(0, 41), "error: 'nowhere' is not a moment of this ");
   EXPECT_EQ(ask("SELECT count(*) FROM live(NULL)"), "0\n");
 }
 
@@ -231,7 +231,7 @@ TEST_F(TapeDatabase, RegularExpressionsWorkAsInFilters) {
   EXPECT_EQ(ask("SELECT count(*) FROM events WHERE kind REGEXP '^m.*c$'"),
             ask("SELECT count(*) FROM events WHERE kind = 'malloc'"));
   EXPECT_EQ(ask("SELECT 'a' REGEXP NULL"), "NULL\n");
-  EXPECT_NE(ask("SELECT 'a' REGEXP '['").find("is no regular expression"), std::string::npos);
+  EXPECT_NE(ask("SELECT 'a' REGEXP '['").find("is not a regular expression"), std::string::npos);
 }
 
 TEST_F(TapeDatabase, WritesOnlyTemporaryTables) {

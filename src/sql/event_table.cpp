@@ -34,7 +34,7 @@ constexpr std::array kColumns{
     Column{"size", Integer, Narrow::Rows, "bytes as asked for; NULL for releases", true},
     Column{"old_address", Integer, Narrow::Rows, "what a realloc or mremap replaced; else NULL", true},
     Column{"stack", Integer, Narrow::Rows, "stacks.id; 0: none"},
-    Column{"fn", Text, Narrow::Nothing, "the function charged: the innermost that is no plumbing", true},
+    Column{"fn", Text, Narrow::Nothing, "the function charged: the innermost that is not plumbing", true},
     Column{"pool", Integer, Narrow::Rows, "pools.number of a pool's event; else NULL", true},
 };
 
@@ -114,7 +114,8 @@ private:
         return;
       }
     }
-    // A join asks for one event after another; those that are near need not be looked for from the start of their part of the tape.
+    // A join asks for one event after another; those that are near need not be looked for from the start of their part
+    // of the tape.
     constexpr std::uint64_t kNear = 20'000;
     const Event* ahead = events_ ? events_->peek() : nullptr;
     if (ahead == nullptr || ahead->number > number || number - ahead->number > kNear) {

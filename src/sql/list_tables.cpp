@@ -11,8 +11,8 @@ namespace {
 
 using enum ColumnType;
 
-// A table of `count` rows, whose values a function gives. When the first column is numbered from 1 in step with the rows, conditions on
-// it find their rows at once.
+// A table of `count` rows, whose values a function gives. When the first column is numbered from 1 in step with the
+// rows, conditions on it find their rows at once.
 struct ListTableParts {
   std::string_view name, meaning;
   std::span<const Column> columns;
@@ -69,10 +69,10 @@ void text_or_null(std::string_view text, ColumnOut& out) { text.empty() ? out.nu
 
 constexpr std::array kStackColumns{
     Column{"id", Integer, Narrow::Reading, "as events.stack, blocks.alloc_stack and others name it"},
-    Column{"parent", Integer, Narrow::Nothing, "the same stack without its innermost call; NULL: nothing is outside",
-           true},
+    Column{"parent", Integer, Narrow::Nothing,
+           "the same stack without its innermost call; NULL: there are no outer frames", true},
     Column{"depth", Integer, Narrow::Nothing, "how many frames"},
-    Column{"fn", Text, Narrow::Nothing, "the function charged: the innermost that is no plumbing", true},
+    Column{"fn", Text, Narrow::Nothing, "the function charged: the innermost that is not plumbing", true},
     Column{"text", Text, Narrow::Nothing, "all functions, innermost first, with <- between them"},
 };
 
@@ -168,7 +168,7 @@ constexpr std::array kModuleColumns{
     Column{"path", Text, Narrow::Nothing, "of the program or library"},
     Column{"build_id", Text, Narrow::Nothing, "hexadecimal; NULL: it has none", true},
     Column{"first_address", Integer, Narrow::Nothing, "in memory"},
-    Column{"end_address", Integer, Narrow::Nothing, "the first address behind it"},
+    Column{"end_address", Integer, Narrow::Nothing, "the first address after it"},
     Column{"load_bias", Integer, Narrow::Nothing, "memory address minus the file's"},
     Column{"first_seen", Real, Narrow::Nothing, "seconds since the start"},
 };
@@ -180,7 +180,7 @@ constexpr std::array kMarkColumns{
     Column{"time", Real, Narrow::Nothing, "seconds since the start"},
     Column{"thread", Integer, Narrow::Nothing, "threads.id"},
     Column{"stack", Integer, Narrow::Nothing, "stacks.id; 0: none"},
-    Column{"value", Real, Narrow::Nothing, "of a number; of a check point the seconds since its t1"},
+    Column{"value", Real, Narrow::Nothing, "of a number; for a check point, the seconds since its t1"},
     Column{"detail", Text, Narrow::Nothing, "values of a check point"},
 };
 
@@ -285,7 +285,7 @@ std::unique_ptr<Table> make_module_table(const TapeView& view) {
 std::unique_ptr<Table> make_mark_table(const TapeView& view) {
   return std::make_unique<ListTable>(
       ListTableParts{.name = "marks",
-                     .meaning = "what the program said about itself: marks, texts, numbers",
+                     .meaning = "what the program recorded itself: marks, texts, numbers",
                      .columns = kMarkColumns,
                      .count = view.marks().size(),
                      .value = [&view](std::size_t row, std::size_t column, ColumnOut& out) {
@@ -324,7 +324,7 @@ std::unique_ptr<Table> make_pool_table(const TapeView& view) {
 std::unique_ptr<Table> make_sample_table(const TapeView& view) {
   return std::make_unique<ListTable>(
       ListTableParts{.name = "samples",
-                     .meaning = "the program as the kernel saw it, now and then",
+                     .meaning = "the program as the kernel sees it, sampled",
                      .columns = kSampleColumns,
                      .count = view.tape().samples().size(),
                      .value = [&view](std::size_t row, std::size_t column, ColumnOut& out) {

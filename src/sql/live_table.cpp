@@ -1,4 +1,5 @@
-// The table "live": the blocks that were live at a moment, in the order in which they were made. The moment is the table's argument.
+// The table "live": the blocks that were live at a moment, in the order in which they were made. The moment is the
+// table's argument.
 #include <algorithm>
 #include <array>
 
@@ -13,13 +14,13 @@ enum Field : std::size_t { kAddress, kSize, kEvent, kTime, kThread, kStack, kFun
 
 using enum ColumnType;
 constexpr std::array kColumns{
-    Column{"address", Integer, Narrow::Nothing, "where it begins"},
+    Column{"address", Integer, Narrow::Nothing, "where it starts"},
     Column{"size", Integer, Narrow::Nothing, "bytes as asked for"},
     Column{"event", Integer, Narrow::Nothing, "events.number of the event that made it"},
     Column{"time", Real, Narrow::Nothing, "when that was, in seconds since the start"},
     Column{"thread", Integer, Narrow::Nothing, "threads.id"},
     Column{"stack", Integer, Narrow::Nothing, "stacks.id; 0: none"},
-    Column{"fn", Text, Narrow::Nothing, "the function charged: the innermost that is no plumbing", true},
+    Column{"fn", Text, Narrow::Nothing, "the function charged: the innermost that is not plumbing", true},
     Column{"age", Real, Narrow::Nothing, "seconds from then to the moment"},
     Column{"at", Text, Narrow::Rows, "the moment: live('peak'), live(1000), live('12.5s'); live alone is the end",
            false, true},

@@ -183,7 +183,7 @@ Result<SqlFormat> parse_sql_format(const std::string& name) {
   if (name == "table") return SqlFormat::Table;
   if (name == "csv") return SqlFormat::Csv;
   if (name == "json") return SqlFormat::Json;
-  return Error{ErrorCode::Usage, "--format is table, csv or json, not '" + printable(name) + "'"};
+  return Error{ErrorCode::Usage, "--format must be table, csv or json, not '" + printable(name) + "'"};
 }
 
 std::unique_ptr<SqlRows> make_sql_rows(SqlFormat format, const TextStyle& style, TextSink sink) {
@@ -217,7 +217,7 @@ Result<std::string> schema_text(const Database& database, std::string_view wante
     }
   }
   if (text.empty()) {
-    return Error{ErrorCode::Usage, "there is no table '" + printable(wanted) + "'; .tables lists them"};
+    return Error{ErrorCode::Usage, "no table '" + printable(wanted) + "'; .tables lists them"};
   }
   return text;
 }

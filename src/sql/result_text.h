@@ -13,7 +13,7 @@
 
 namespace heaptape {
 
-// Gives text away; false when nobody reads any more.
+// Takes the text; false when the reader is gone.
 using TextSink = std::function<bool(std::string_view)>;
 
 enum class SqlFormat : std::uint8_t {

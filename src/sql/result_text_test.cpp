@@ -58,7 +58,7 @@ TEST(SqlResult, JsonIsAnArrayOfObjectsPerStatement) {
 
 TEST(SqlResult, FormatsHaveNames) {
   EXPECT_EQ(parse_sql_format("csv").value(), SqlFormat::Csv);
-  EXPECT_EQ(parse_sql_format("xml").error().sentence, "--format is table, csv or json, not 'xml'");
+  EXPECT_EQ(parse_sql_format("xml").error().sentence, "--format must be table, csv or json, not 'xml'");
 }
 
 } // namespace

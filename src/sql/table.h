@@ -1,4 +1,5 @@
-// A table of a tape that SQL can ask: what its columns are, and rows on demand. Knows nothing of SQLite; table_module.cpp does.
+// A table of a tape that SQL can ask: what its columns are, and rows on demand. Knows nothing of SQLite;
+// table_module.cpp does.
 #pragma once
 
 #include <cstddef>
@@ -95,7 +96,8 @@ public:
   std::string schema() const;
 };
 
-// Whether the user wants the running statement to end; cursors that read for long ask now and then, and are then at their end.
+// Whether the user wants the running statement to end; cursors that read for long ask now and then, and are then at
+// their end.
 using ShouldStop = std::function<bool()>;
 
 } // namespace heaptape

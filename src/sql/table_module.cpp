@@ -58,7 +58,8 @@ int disconnect(sqlite3_vtab* table) {
   return SQLITE_OK;
 }
 
-// The conditions that a plan passes on are written into its idxStr, four characters each: column and operator as letters.
+// The conditions that a plan passes on are written into its idxStr, four characters each: column and operator as
+// letters.
 char letter_of(int operation) {
   switch (operation) {
   case SQLITE_INDEX_CONSTRAINT_EQ: return '=';
@@ -94,7 +95,8 @@ int best_index(sqlite3_vtab* vtab, sqlite3_index_info* info) {
     if (letter == 'n' && !columns[column].may_be_null) continue;
     if (columns[column].type == ColumnType::Text && std::strcmp(sqlite3_vtab_collation(info, i), "BINARY") != 0)
       continue;
-    // x IN (a, b) comes as one x = ... after another; where that saves no reading, it would only read the tape again and again.
+    // x IN (a, b) comes as one x = ... after another; where that saves no reading, it would only read the tape again
+    // and again.
     if (columns[column].narrow == Narrow::Rows && !is_argument && sqlite3_vtab_in(info, i, -1) != 0) continue;
     info->aConstraintUsage[i].argvIndex = ++arguments;
     info->aConstraintUsage[i].omit = is_argument;
@@ -121,7 +123,7 @@ int best_index(sqlite3_vtab* vtab, sqlite3_index_info* info) {
   return SQLITE_OK;
 }
 
-// The whole numbers that x < bound, x <= bound, ... leave; nothing when the bound is no number and so says little.
+// The whole numbers that x < bound, x <= bound, ... leave; nothing when the bound is not a number.
 void narrow_range(Wanted& wanted, std::size_t column, char letter, double factor, sqlite3_value* bound) {
   Wanted::Range& range = wanted.ranges[column];
   if (letter == 'n') {
@@ -251,7 +253,7 @@ Result<> add_table(sqlite3* database, const Table& table, const ShouldStop& shou
   const int status = sqlite3_create_module_v2(database, name.c_str(), &kModule, new Registered{table, should_stop},
                                               [](void* registered) { delete static_cast<Registered*>(registered); });
   if (status == SQLITE_OK) return Unit{};
-  return Error{ErrorCode::Unsupported, "SQLite does not take the table " + name + ": " + sqlite3_errmsg(database)};
+  return Error{ErrorCode::Unsupported, "SQLite refuses the table " + name + ": " + sqlite3_errmsg(database)};
 }
 
 } // namespace heaptape

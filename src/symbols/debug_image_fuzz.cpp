@@ -1,5 +1,5 @@
-// Any bytes as a file with symbols and debug information: all parsers together, as the symbolizer uses them but without the
-// files around it. No crash, no hang, nothing outside of the bytes.
+// Any bytes as a file with symbols and debug information: all parsers together, as the symbolizer uses them but without
+// the files around it. No crash, no hang, nothing outside of the bytes.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -18,7 +18,7 @@ namespace heaptape {
 
 namespace {
 
-// The library brings curl and TLS with it, so it is loaded by who has servers configured, not by every start of heaptape.
+// The library brings curl and TLS with it, so it is loaded only when servers are configured, not at every start.
 struct Library {
   using Client = void*;
   Client (*begin)() = nullptr;

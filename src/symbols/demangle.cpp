@@ -9,7 +9,7 @@ namespace heaptape {
 
 namespace {
 
-// Longer names are no names but damage, and the demangler's time grows faster than its input.
+// Longer names are damage, and the demangler's time grows faster than its input.
 constexpr std::size_t kMaxName = std::size_t{64} << 10;
 
 using Text = std::unique_ptr<char, decltype(&std::free)>;

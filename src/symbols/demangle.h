@@ -1,5 +1,5 @@
-// Linkage names as people write them. C++, Rust (legacy and v0) and D are told apart by their prefixes; a name that is none
-// of these, or not a whole one, is given back as it is.
+// Linkage names as people write them. C++, Rust (legacy and v0) and D are distinguished by prefix; any other or
+// incomplete name is returned as it is.
 #pragma once
 
 #include <cstdint>

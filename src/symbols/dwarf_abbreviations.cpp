@@ -9,7 +9,8 @@ namespace heaptape::dwarf {
 
 namespace {
 
-// Size of a form that is the same everywhere; kVariable of others. Addresses are left to the reader, which knows their size.
+// Size of a form that is the same everywhere; kVariable of others. Addresses are left to the reader, which knows their
+// size.
 std::uint32_t fixed_size(std::uint16_t form, std::uint8_t offset_bytes) {
   switch (form) {
   case kFormFlagPresent:

@@ -29,8 +29,8 @@ struct Abbreviation {
 
 class AbbreviationTable {
 public:
-  // The table at `offset` of .debug_abbrev, for units whose offsets take `offset_bytes` (4 or 8). Up to the first entry that
-  // makes no sense.
+  // The table at `offset` of .debug_abbrev, for units whose offsets take `offset_bytes` (4 or 8). Up to the first entry
+  // that makes no sense.
   static AbbreviationTable parse(ByteSpan section, std::uint64_t offset, std::uint8_t offset_bytes);
 
   // Null: the table has none with this code.

@@ -1,4 +1,5 @@
-// Numbers of the DWARF standard (versions 2 to 5) and of the GNU extensions, as far as names, lines and inlined calls need them.
+// Numbers of the DWARF standard (versions 2 to 5) and of the GNU extensions, as far as names, lines and inlined calls
+// need them.
 #pragma once
 
 #include <cstdint>

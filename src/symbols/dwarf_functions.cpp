@@ -83,8 +83,8 @@ private:
     return {index};
   }
 
-  // Gives the addresses of a range to scope `index`, where they belong to the scope around it or to none yet. Of two functions
-  // that share their code the first one keeps it.
+  // Gives the addresses of a range to scope `index`, where they belong to the scope around it or to none yet. Of two
+  // functions that share their code the first one keeps it.
   bool claim(const AddressRange& range, std::uint32_t index, std::uint32_t outer) {
     auto at = std::lower_bound(addresses_.begin(), addresses_.end(), range.start);
     if (at == addresses_.end() || *at >= range.end || !is_inside(code_, range.start)) return false;

@@ -26,8 +26,8 @@ struct FoundScopes {
   std::vector<std::uint32_t> innermost; // beside the addresses: the innermost scope there, or CodeScope::kNone
 };
 
-// One pass over the unit's entries. `addresses` are sorted. Scopes that do not begin in `code` (sorted) are those of functions
-// that the linker has thrown away.
+// One pass over the unit's entries. `addresses` are sorted. Scopes that do not begin in `code` (sorted) are those of
+// functions that the linker has thrown away.
 FoundScopes find_scopes(const Unit& unit, std::span<const std::uint64_t> addresses, std::span<const AddressRange> code);
 
 } // namespace heaptape::dwarf

@@ -24,12 +24,12 @@ public:
   // Of a split unit the one of its skeleton. Empty when there is none or it makes no sense.
   explicit LineTable(const Unit& unit);
 
-  // The file with this number, as written by the compiler, with the unit's directory in front of a relative path. Empty: there
-  // is none.
+  // The file with this number, as written by the compiler, with the unit's directory in front of a relative path.
+  // Empty: there is none.
   std::string path(std::uint64_t file) const;
 
-  // The rows that hold the instructions at `addresses`, which are sorted; nullopt where none does. Sequences that do not begin
-  // in `code` (sorted) are those of functions that the linker has thrown away.
+  // The rows that hold the instructions at `addresses`, which are sorted; nullopt where none does. Sequences that do
+  // not begin in `code` (sorted) are those of functions that the linker has thrown away.
   std::vector<std::optional<LineRow>> find(std::span<const std::uint64_t> addresses,
                                            std::span<const AddressRange> code) const;
 

@@ -80,7 +80,7 @@ ByteReader Unit::entries_from(std::uint64_t offset) const {
 }
 
 void Unit::read_root() {
-  // Where the parts of a split file begin that has no others: behind their headers.
+  // A split unit names no bases: its parts start right after the headers of these sections.
   if (header_.version >= 5) {
     const std::uint64_t length_bytes = header_.offset_bytes == 8 ? 12 : 4;
     root_.str_offsets_base = length_bytes + 4;
@@ -122,7 +122,7 @@ void Unit::read_root() {
 
 FormValue Unit::read(ByteReader& reader, const AttributeSpec& spec) const {
   FormValue value{.form = spec.form};
-  // An indirect form may name another one, but that is no place for a chain.
+  // An indirect form may name another one, but not a chain of them.
   if (value.form == kFormIndirect) {
     value.form = static_cast<std::uint16_t>(reader.varint());
     if (value.form == kFormIndirect || value.form == kFormImplicitConst) reader.fail();

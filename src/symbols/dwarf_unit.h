@@ -1,5 +1,5 @@
-// Units of .debug_info and the values of their entries' attributes. Works on bytes that may be hostile: what makes no sense
-// reads as absent.
+// Units of .debug_info and the values of their entries' attributes. Works on bytes that may be hostile: what makes no
+// sense reads as absent.
 #pragma once
 
 #include <cstddef>

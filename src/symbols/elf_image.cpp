@@ -55,9 +55,9 @@ std::vector<std::uint8_t> build_id_in(ByteSpan notes) {
 Result<ElfImage> ElfImage::parse(ByteSpan file) {
   const auto header = copy_at<Elf64_Ehdr>(file, 0);
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
-    return Error{ErrorCode::NotFound, "it is no ELF file"};
+    return Error{ErrorCode::NotFound, "it is not an ELF file"};
   if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB)
-    return Error{ErrorCode::NotFound, "it is no 64-bit little-endian ELF file"};
+    return Error{ErrorCode::NotFound, "it is not a 64-bit little-endian ELF file"};
   ElfImage image;
   for (std::uint64_t i = 0; i < header->e_phnum && header->e_phentsize == sizeof(Elf64_Phdr); ++i) {
     const auto segment = copy_at<Elf64_Phdr>(file, header->e_phoff + i * sizeof(Elf64_Phdr));
@@ -70,9 +70,10 @@ Result<ElfImage> ElfImage::parse(ByteSpan file) {
     return Error{ErrorCode::Malformed, "its section headers have an odd size"};
   // Files with very many sections keep the numbers in the first section header.
   const auto first = copy_at<Elf64_Shdr>(file, header->e_shoff);
-  if (!first) return Error{ErrorCode::Malformed, "its section headers lie behind its end; it is cut off"};
+  if (!first) return Error{ErrorCode::Malformed, "its section headers lie past its end; it is cut off"};
   const std::uint64_t count = header->e_shnum != 0 ? header->e_shnum : first->sh_size;
-  if (count > file.size() / sizeof(Elf64_Shdr)) return Error{ErrorCode::Malformed, "it has more sections than room"};
+  if (count > file.size() / sizeof(Elf64_Shdr))
+    return Error{ErrorCode::Malformed, "it claims more sections than fit into it"};
   const std::uint64_t names_index = header->e_shstrndx != SHN_XINDEX ? header->e_shstrndx : first->sh_link;
   ByteSpan names;
   if (const auto section = copy_at<Elf64_Shdr>(file, header->e_shoff + names_index * sizeof(Elf64_Shdr));
@@ -80,7 +81,7 @@ Result<ElfImage> ElfImage::parse(ByteSpan file) {
     names = part(file, section->sh_offset, section->sh_size);
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto section = copy_at<Elf64_Shdr>(file, header->e_shoff + i * sizeof(Elf64_Shdr));
-    if (!section) return Error{ErrorCode::Malformed, "its section headers lie behind its end; it is cut off"};
+    if (!section) return Error{ErrorCode::Malformed, "its section headers lie past its end; it is cut off"};
     ElfSection found{.name = text_at(names, section->sh_name),
                      .type = section->sh_type,
                      .flags = section->sh_flags,

@@ -1,4 +1,5 @@
-// The parts of an ELF file that symbols come from. Works on bytes that may be hostile: what lies outside of them is left out.
+// The parts of an ELF file that symbols come from. Works on bytes that may be hostile: what lies outside of them is
+// left out.
 #pragma once
 
 #include <cstddef>
@@ -42,13 +43,14 @@ struct AltLink {
 // 64-bit little-endian files only, as are all that heaptape records. Looks into bytes that must outlive it.
 class ElfImage {
 public:
-  // Fails with a word on what is wrong: NotFound when the bytes are no such ELF file, Malformed when the headers make no sense.
+  // Fails with a word on what is wrong: NotFound when the bytes are not such an ELF file, Malformed when the headers
+  // make no sense.
   static Result<ElfImage> parse(ByteSpan file);
 
   const std::vector<ElfSection>& sections() const { return sections_; }
   const ElfSection* find(std::string_view name) const; // null: there is none
-  // The contents, decompressed when they are compressed (SHF_COMPRESSED with zlib or zstd, or the older .zdebug_ sections,
-  // which are found under the name without the z). Empty when there are none or they make no sense.
+  // The contents, decompressed when they are compressed (SHF_COMPRESSED with zlib or zstd, or the older .zdebug_
+  // sections, which are found under the name without the z). Empty when there are none or they make no sense.
   SectionBytes contents(std::string_view name) const;
   bool has(std::string_view name) const; // with contents
 

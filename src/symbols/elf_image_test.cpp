@@ -86,8 +86,8 @@ TEST(ElfImage, BuildIdAndDebugLinkAreRead) {
 }
 
 TEST(ElfImage, WhatIsNoElfFileIsSaidInWords) {
-  EXPECT_EQ(ElfImage::parse(bytes_of("#!/bin/sh\n")).error().sentence, "it is no ELF file");
-  EXPECT_EQ(ElfImage::parse({}).error().sentence, "it is no ELF file");
+  EXPECT_EQ(ElfImage::parse(bytes_of("#!/bin/sh\n")).error().sentence, "it is not an ELF file");
+  EXPECT_EQ(ElfImage::parse({}).error().sentence, "it is not an ELF file");
   Bytes cut = elf_with({{.name = ".text", .contents = bytes_of("code")}});
   cut.resize(cut.size() - 1);
   EXPECT_EQ(ElfImage::parse(cut).error().code, ErrorCode::Malformed);

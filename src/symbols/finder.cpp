@@ -76,7 +76,7 @@ std::optional<MappedFile> vdso() {
 }
 
 Error open_error(const std::string& path, int error) {
-  if (error == ENOENT || error == ENOTDIR) return {ErrorCode::NotFound, "'" + path + "' is not there"};
+  if (error == ENOENT || error == ENOTDIR) return {ErrorCode::NotFound, "'" + path + "' does not exist"};
   return {error == EACCES ? ErrorCode::Denied : ErrorCode::Io,
           "'" + path + "' cannot be read: " + system_message(error)};
 }
@@ -109,7 +109,7 @@ Result<MappedFile> MappedFile::from_fd(int fd, std::string name) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return open_error(name, errno);
   if (!S_ISREG(status.st_mode) || status.st_size <= 0)
-    return Error{ErrorCode::NotFound, "'" + name + "' is no file with anything in it"};
+    return Error{ErrorCode::NotFound, "'" + name + "' is not a regular file, or it is empty"};
   const auto size = static_cast<std::size_t>(status.st_size);
   void* map = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (map == MAP_FAILED) return open_error(name, errno);

@@ -14,7 +14,7 @@
 
 namespace heaptape {
 
-// A file in memory; or bytes that lie there anyhow. It is mapped: one that is cut short under our eyes ends the process, and
+// A file in memory, or bytes that are there already. It is mapped: truncating it meanwhile would end the process, but
 // linkers and package managers replace files instead.
 class MappedFile {
 public:
@@ -44,7 +44,8 @@ public:
   // The module's own file. Fails when it is not there, cannot be read or is another one by now (its build-id differs).
   Result<MappedFile> module(const ModuleFile& wanted) const;
 
-  // The separate debug file of a module. nullopt: there is none. What was there but does not belong to it is told in `problems`.
+  // The separate debug file of a module. nullopt: there is none. Files that exist but do not belong to it are reported
+  // in `problems`.
   std::optional<MappedFile> debug_file(const std::string& module_path, std::span<const std::uint8_t> build_id,
                                        const std::optional<DebugLink>& link, std::vector<std::string>& problems) const;
 

@@ -1,4 +1,4 @@
-// All named symbols of a program's files, functions and data, for looking up by name and for addresses that are no code.
+// All named symbols of a program's files, functions and data, for lookup by name and for addresses that are not code.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,8 @@ struct ListedSymbol {
 // Those of .symtab and .dynsym, by address, each once. Entries that make no sense are left out.
 std::vector<ListedSymbol> parse_symbol_list(const ElfImage& image);
 
-// Of the module's file and, when that has no .symtab, of its debug file. Never fails: what could not be read is told in `problems`.
+// The symbols of the module's file and, when that has no .symtab, of its debug file. Never fails: what could not be
+// read is reported in `problems`.
 std::vector<ListedSymbol> list_symbols(const ModuleFile& file, const SymbolOptions& options,
                                        std::vector<std::string>& problems);
 

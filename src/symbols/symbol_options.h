@@ -11,12 +11,13 @@
 namespace heaptape {
 
 struct SymbolOptions {
-  // Searched for .build-id/ab/cdef.debug and for what .gnu_debuglink names, the first folder first. Relative to `sysroot`
-  // when that is set and they are absolute.
+  // Searched for .build-id/ab/cdef.debug and for what .gnu_debuglink names, the first folder first. Relative to
+  // `sysroot` when that is set and they are absolute.
   std::vector<std::string> debug_dirs{"/usr/lib/debug"};
   // Folder that holds the files of the machine where the program ran; empty: it ran here.
   std::string sysroot{};
-  // Ask the servers in $DEBUGINFOD_URLS for debug files that are not here. Without that variable nothing is asked or loaded.
+  // Ask the servers in $DEBUGINFOD_URLS for debug files that are not here. Without that variable nothing is asked or
+  // loaded.
   bool debuginfod = true;
   // Called now and then while a large file is read: addresses named so far, of how many.
   std::function<void(std::string_view path, std::size_t done, std::size_t total)> progress{};

@@ -10,7 +10,7 @@ namespace heaptape {
 
 namespace {
 
-// Functions before labels, names for everybody before names for one file: "malloc", not an alias that nobody calls.
+// Functions before labels, global names before local ones: "malloc", not an alias that nobody calls.
 std::uint8_t rank_of(const Elf64_Sym& symbol) {
   const auto type = ELF64_ST_TYPE(symbol.st_info);
   const auto binding = ELF64_ST_BIND(symbol.st_info);

@@ -20,15 +20,15 @@ struct Symbol {
 // The names point into the bytes that were parsed, which must outlive the table.
 class SymbolTable {
 public:
-  // Adds the code symbols of .symtab and .strtab, or .dynsym and .dynstr. Returns how many there were. Entries that make no
-  // sense are left out.
+  // Adds the code symbols of .symtab and .strtab, or .dynsym and .dynstr. Returns how many there were. Entries that
+  // make no sense are left out.
   std::size_t add(ByteSpan symbols, ByteSpan names);
 
   // To be called after the last add() and before find(). `code` is where the file has code, sorted.
   void finish(const std::vector<AddressRange>& code);
 
-  // The innermost symbol that has `address` inside its size; else the last one without a size in front of it, when no other
-  // symbol and no end of code lies between. Null: no name is known.
+  // The innermost symbol that has `address` inside its size; else the last one without a size in front of it, when no
+  // other symbol and no end of code lies between. Null: no name is known.
   const Symbol* find(std::uint64_t address) const;
 
   bool empty() const { return symbols_.empty(); }

@@ -1,7 +1,8 @@
-// Names for code addresses of a program's files, from whatever those files and their companions hold. In this order: DWARF
-// (inlined calls, lines, columns), symbol table, dynamic symbols, .gnu_debugdata. Each is looked for in the file itself and
-// then in a separate debug file (build-id directories, .gnu_debuglink, debuginfod). What none of them knows stays unknown: an
-// address between two functions, or behind the end of a symbol that has a size, is never given a neighbour's name.
+// Names for code addresses of a program's files, from whatever those files and their companions hold. In this order:
+// DWARF (inlined calls, lines, columns), symbol table, dynamic symbols, .gnu_debugdata. Each is looked for in the file
+// itself and then in a separate debug file (build-id directories, .gnu_debuglink, debuginfod). What none of them knows
+// stays unknown: an address between two functions, or past the end of a symbol that has a size, is never given a
+// neighbour's name.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +32,8 @@ public:
   ModuleSymbols& operator=(ModuleSymbols&&) noexcept;
   ~ModuleSymbols();
 
-  // For each address (as the file counts them; of a call, an address inside it), what it stands for. In any order, doubles
-  // allowed; many at once are much cheaper than one by one.
+  // For each address (as the file counts them; of a call, an address inside it), what it stands for. In any order,
+  // doubles allowed; many at once are much cheaper than one by one.
   std::vector<SourcePlaces> find(std::span<const std::uint64_t> addresses);
 
   // Whether the code at `address` is that of a signal trampoline: the frame outside it was interrupted, not calling.
@@ -55,8 +56,8 @@ public:
   explicit Symbolizer(SymbolOptions options = {});
   ~Symbolizer();
 
-  // Finds the file and its companions. Never fails: what could not be had is among its problems(), and addresses stay unknown.
-  // The result must not outlive the Symbolizer.
+  // Finds the file and its companions. Never fails: what could not be had is among its problems(), and addresses stay
+  // unknown. The result must not outlive the Symbolizer.
   ModuleSymbols open(const ModuleFile& file);
 
 private:

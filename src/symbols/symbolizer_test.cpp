@@ -66,7 +66,7 @@ TEST(Symbolizer, WhatIsNotThereIsAProblemAndNothingIsNamed) {
   ModuleSymbols symbols = symbolizer.open({.path = own_path()});
   EXPECT_TRUE(symbols.find(std::vector{landmark()})[0].empty());
   ASSERT_EQ(symbols.problems().size(), 1u);
-  EXPECT_EQ(symbols.problems()[0], "'/no/such/root" + own_path() + "' is not there");
+  EXPECT_EQ(symbols.problems()[0], "'/no/such/root" + own_path() + "' does not exist");
   EXPECT_FALSE(symbolizer.open({.path = "/proc/self/mem"}).problems().empty());
   EXPECT_FALSE(symbolizer.open({.path = "/tmp"}).problems().empty());
 }

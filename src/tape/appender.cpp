@@ -41,7 +41,7 @@ Result<TapeAppender> TapeAppender::open(const std::string& path) {
     return errno == EWOULDBLOCK
                ? refusal(ErrorCode::Exists, path, "another heaptape is adding to it; try again when that is done")
                : open_error(path, errno);
-  // Read under the lock, so that nobody else has added anything since.
+  // Read under the lock, so that no other process has added anything since.
   auto tape = TapeReader::open(path);
   if (!tape) return tape.error();
   if (tape.value().header().version_major == 0) return refusal(ErrorCode::Malformed, path, "its header is damaged");

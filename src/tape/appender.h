@@ -1,5 +1,6 @@
-// Adds blocks to a tape whose recording has ended. One appender at a time, over all processes: the file is locked. What it adds
-// is seen by readers that open the tape afterwards; a crash on the way leaves a good tape. One thread at a time.
+// Adds blocks to a tape whose recording has ended. One appender at a time, over all processes: the file is locked. What
+// it adds is seen by readers that open the tape afterwards; a crash on the way leaves a good tape. One thread at a
+// time.
 #pragma once
 
 #include <cstddef>
@@ -16,20 +17,22 @@ namespace heaptape {
 
 class TapeAppender {
 public:
-  // Refuses a tape without a summary (Unsupported: it is still being written, or was cut off), one that may not be written to
-  // (Denied), one that is locked by another appender (Exists), and whatever is no tape. Writes nothing yet.
+  // Refuses a tape without a summary (Unsupported: it is still being written, or was cut off), one that may not be
+  // written to (Denied), one that is locked by another appender (Exists), and anything that is not a tape. Writes
+  // nothing yet.
   static Result<TapeAppender> open(const std::string& path);
 
   // The tape as it is, without what is added. Const calls may come from any thread.
   const TapeReader& tape() const { return tape_; }
 
-  // Adds one block and gives its offset. The first call cuts off a torn tail, and parts of an index that was never finished.
+  // Adds one block and gives its offset. The first call cuts off a torn tail, and parts of an index that was never
+  // finished.
   Result<std::uint64_t> add(format::BlockType type, std::span<const std::byte> payload);
 
   // The end of what was added.
   std::uint64_t end_offset() const { return blocks_.end_offset(); }
 
-  // Takes back all that was added; nothing may be added afterwards.
+  // Removes all that was added; nothing may be added afterwards.
   void undo();
 
 private:

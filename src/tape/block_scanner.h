@@ -1,4 +1,4 @@
-// Finds the blocks of a tape one after the other, and the next good one after damage.
+// Finds the blocks of a tape one by one, and the next good one after damage.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,9 @@ public:
   BlockScanner(const TapeSource& source, std::uint64_t first_block, Checksums checksums)
       : source_(source), offset_(first_block), checksums_(checksums) {}
 
-  // The next block whose header and length are good; nullopt at the end. What had to be skipped before it is in damage().
-  // The payload of an EVENTS or INDEX PART block is not looked at as long as another block or the end of the file follows it; all
-  // other payloads have the right checksum.
+  // The next block whose header and length are good; nullopt at the end. What had to be skipped before it is in
+  // damage(). The payload of an EVENTS or INDEX PART block is not looked at as long as another block or the end of the
+  // file follows it; all other payloads have the right checksum.
   std::optional<FoundBlock> next();
 
   // The payload of the block that next() gave last. Valid until the next call of any kind.
@@ -46,7 +46,7 @@ private:
   const TapeSource& source_;
   std::uint64_t offset_;
   Checksums checksums_;
-  std::uint64_t wasted_bytes_ = 0; // of payloads that were read in vain
+  std::uint64_t wasted_bytes_ = 0; // of payloads that were read for nothing
   std::vector<std::byte> small_;
   std::vector<std::byte> buffer_;
   std::vector<Damage> damage_;

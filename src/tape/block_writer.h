@@ -1,6 +1,6 @@
-// Puts blocks at the end of a tape, each by one write call. When a write fails (disk full, file size limit), the file is cut back
-// to its last whole block and the call returns Error Io with a sentence for the user: what is on disk is a good tape up to
-// there, and a later, smaller block may still fit. One thread at a time. Private to tape/.
+// Puts blocks at the end of a tape, each by one write call. When a write fails (disk full, file size limit), the file
+// is cut back to its last whole block and the call returns Error Io with a sentence for the user: what is on disk is a
+// good tape up to there, and a later, smaller block may still fit. One thread at a time. Private to tape/.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ public:
   Result<> write(format::BlockType type, std::span<const std::byte> payload);
   // One block with this payload as it is; it is within the format's limits.
   Result<> write_raw(format::BlockType type, std::span<const std::byte> payload);
-  // Bytes that are no block: the file header.
+  // Bytes that are not a block: the file header.
   Result<> write_bytes(std::span<const std::byte> bytes) { return write_whole(bytes, {}); }
 
   // The end of the last whole block.
@@ -42,7 +42,7 @@ private:
   UniqueFd fd_;
   std::string path_;
   std::uint64_t end_offset_;
-  std::optional<Error> failed_; // a torn block could not be cut off; nothing may be written behind it
+  std::optional<Error> failed_; // a torn block could not be cut off; nothing may be written after it
   Compressor compressor_;
   std::vector<std::byte> stored_;
 };

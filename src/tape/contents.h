@@ -13,8 +13,9 @@
 
 namespace heaptape {
 
-// Free-form facts about the run, by name. The names in use are listed in docs/tape-format.md: "command" (arguments, each
-// terminated by a NUL byte), "program" (path), "pid", "ppid", "directory", "host", "kernel", "heaptape", "options", ...
+// Free-form facts about the run, by name. The names in use are listed in docs/tape-format.md: "command" (arguments,
+// each terminated by a NUL byte), "program" (path), "pid", "ppid", "directory", "host", "kernel", "heaptape",
+// "options", ...
 using Meta = std::map<std::string, std::string>;
 
 struct Segment {

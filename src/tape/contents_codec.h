@@ -1,6 +1,6 @@
-// The payloads of all blocks but EVENTS, before compression. The put_ functions append to `out`; the parse_ functions take
-// hostile bytes and return false, with the target in some valid state, when these make no sense. Bytes behind what is known
-// here belong to a later minor version and are ignored.
+// The payloads of all blocks but EVENTS, before compression. The put_ functions append to `out`; the parse_ functions
+// take hostile bytes and return false, with the target in some valid state, when these make no sense. Bytes after what
+// is known here belong to a later minor version and are ignored.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// One event as everybody outside the recorder sees it.
+// One event, as seen outside the recorder.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ struct Event {
   friend bool operator==(const Event&, const Event&) = default;
 };
 
-// Of a pool's event the number of the pool; of every other what it replaces, 0: nothing.
+// For a pool's event the number of the pool; for any other what it replaces, 0: nothing.
 constexpr std::uint64_t pool_of(const Event& event) { return is_pool(event.kind) ? event.old_address : 0; }
 constexpr std::uint64_t replaced_by(const Event& event) { return is_pool(event.kind) ? 0 : event.old_address; }
 
-// "malloc", "operator new[]", ...; "?" for a number that is no kind.
+// "malloc", "operator new[]", ...; "?" for a number that is not a kind.
 const char* kind_name(EventKind kind);
 
 } // namespace heaptape

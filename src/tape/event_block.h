@@ -1,4 +1,4 @@
-// The front of an EVENTS payload, which a reader may look at without reading the rest, and the columns behind it.
+// The front of an EVENTS payload, which a reader may look at without reading the rest, and the columns after it.
 #pragma once
 
 #include <cstddef>

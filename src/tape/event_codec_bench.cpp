@@ -1,5 +1,5 @@
-// How fast EVENTS blocks are made and read, and how large they are, on streams like those of real programs. Counters: bytes per
-// event on the tape, events per second. Run it on an idle machine.
+// How fast EVENTS blocks are made and read, and how large they are, on streams like those of real programs. Counters:
+// bytes per event on the tape, events per second. Run it on an idle machine.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -108,8 +108,8 @@ Stream threads() {
   return std::move(program.stream);
 }
 
-// An interpreter: call sequences from a few thousand stacks that repeat with variations, short-lived objects of the size
-// their stack says, and some that live on.
+// An interpreter: call sequences from a few thousand stacks that repeat with variations, short-lived objects of the
+// size their stack says, and some that live on.
 Stream interpreter() {
   Program program;
   std::vector<std::vector<std::uint32_t>> routines(400);

@@ -38,12 +38,12 @@ std::optional<EventBlockHead> parse_event_block_head(std::span<const std::byte> 
   return head;
 }
 
-// Events are decoded in batches, in three goes: which site made each, when, and then the blocks. None needs what a later one finds, and
-// apart they are quicker: the sites follow from each other, so all else would wait for them, and most wrong guesses of the
-// processor about the blocks would be noticed late.
+// Events are decoded in batches, in three goes: which site made each, when, and then the blocks. None needs what a
+// later one finds, and apart they are quicker: the sites follow from each other, so all else would wait for them, and
+// most wrong guesses of the processor about the blocks would be noticed late.
 //
-// Every read of a column is checked by its ByteReader, which gives 0 once it failed; every number that is used as an index is
-// checked here. A block that fails a check ends there.
+// Every read of a column is checked by its ByteReader, which gives 0 once it failed; every number that is used as an
+// index is checked here. A block that fails a check ends there.
 struct EventDecoder::State {
   static constexpr std::size_t kBatch = 128;
   static constexpr std::size_t kUsualStretch = 8;         // events with the same time
@@ -97,7 +97,7 @@ struct EventDecoder::State {
   std::size_t read_times(std::size_t wanted) {
     std::size_t at = 0;
     for (;;) {
-      // Most stretches are short: always so many stores are quicker than a loop that ends at an unforeseeable place.
+      // Most stretches are short: a fixed number of stores is quicker than a loop with an unpredictable end.
       std::uint64_t* const first = times.data() + at;
       for (std::size_t i = 0; i < kUsualStretch; ++i) first[i] = time_us;
       const std::uint64_t left = wanted - at;

@@ -1,5 +1,5 @@
-// Turns the payload of an EVENTS block back into events. Takes hostile bytes: whatever they are, it ends, stays within its
-// memory (about 1 MB and the size of the columns) and gives at most as many events as the block's head says.
+// Turns the payload of an EVENTS block back into events. Takes hostile bytes: whatever they are, it ends, stays within
+// its memory (about 1 MB and the size of the columns) and gives at most as many events as the block's head says.
 // One thread at a time.
 #pragma once
 
@@ -28,8 +28,8 @@ public:
   // Begins a new block; false when its head or its columns make no sense. The payload is not needed after the call.
   bool start(std::span<const std::byte> payload);
 
-  // Fills the front of `room`, which is not empty, with the next events of the block; none at its end, or when the rest makes
-  // no sense.
+  // Fills the front of `room`, which is not empty, with the next events of the block; none at its end, or when the rest
+  // makes no sense.
   std::span<Event> next(std::span<Event> room);
 
   // Whether the block ended before the count in its head.

@@ -1,6 +1,6 @@
-// What the encoder and the decoder of an EVENTS block both know at each event, and what they expect of the next one. Both
-// keep the same state by seeing the same events, so an expectation that comes true costs a few bits. Everything is forgotten
-// at the start of a block. All of this is part of the tape format; docs/tape-format.md says it in words.
+// What the encoder and the decoder of an EVENTS block both know at each event, and what they expect of the next one.
+// Both keep the same state by seeing the same events, so an expectation that comes true costs a few bits. Everything is
+// forgotten at the start of a block. All of this is part of the tape format; docs/tape-format.md says it in words.
 #pragma once
 
 #include <algorithm>

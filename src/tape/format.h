@@ -1,4 +1,5 @@
-// The fixed-size parts of a tape, byte for byte as docs/tape-format.md defines them, and the limits a reader may rely on.
+// The fixed-size parts of a tape, byte for byte as docs/tape-format.md defines them, and the limits a reader may rely
+// on.
 #pragma once
 
 #include <cstddef>
@@ -85,8 +86,8 @@ static_assert(sizeof(BlockHeader) == 32 && offsetof(BlockHeader, header_checksum
 
 // No payload is larger than this, stored or raw.
 inline constexpr std::uint32_t kMaxPayloadBytes = std::uint32_t{16} << 20;
-// A compressed payload is at most this many times smaller than its raw form; what would be, is stored raw. So the memory
-// a reader needs is bounded by the size of the file.
+// A compressed payload is at most this many times smaller than its raw form; what would be, is stored raw. So the
+// memory a reader needs is bounded by the size of the file.
 inline constexpr std::uint64_t kMaxRatio = 32;
 // Node ids on a tape are below this.
 inline constexpr std::uint32_t kMaxStackNodes = std::uint32_t{1} << 24;

@@ -1,5 +1,6 @@
 // The freed blocks of one thread and size class, in the order in which glibc's malloc hands them out again: a cache of
-// seven, last in first out, and behind it a queue for what did not fit. Part of the tape format: see docs/tape-format.md.
+// seven, last in first out, and behind it a queue for what did not fit. Part of the tape format: see
+// docs/tape-format.md.
 #pragma once
 
 #include <cstdint>

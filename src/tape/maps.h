@@ -1,5 +1,5 @@
-// The program's address space as the kernel showed it, at moments of the run: plain values on their way onto a tape, and all of a
-// tape's moments as read back.
+// The program's address space as the kernel showed it, at moments of the run: plain values on their way onto a tape,
+// and all of a tape's moments as read back.
 #pragma once
 
 #include <cstddef>
@@ -42,8 +42,8 @@ private:
   std::unordered_map<std::string, std::uint32_t> numbers_;
 };
 
-// What was different at a moment: ranges that are gone, by where they began, and ranges that are new. Both by address. A range that
-// changed is both.
+// What was different at a moment: ranges that are gone, by where they began, and ranges that are new. Both by address.
+// A range that changed is both.
 struct MapsChange {
   std::uint64_t time_us = 0;
   bool whole = false; // compared with nothing: `added` is all there is
@@ -69,8 +69,8 @@ public:
   const MapNames& names() const { return names_; }
 
   MapNames& names() { return names_; }
-  // The next moment. One that is not later than the last is left out, and so is one that rests on moments which are missing.
-  // `number` counts the moments of the recording, from 0.
+  // The next moment. One that is not later than the last is left out, and so is one that rests on moments which are
+  // missing. `number` counts the moments of the recording, from 0.
   void add(std::uint64_t number, MapsChange change);
 
 private:

@@ -1,6 +1,7 @@
-// A pass over the events of a tape on all processors. Blocks of events can be decoded alone, so each worker thread takes the next
-// one; what it found there is handed over in the order of the tape. For questions that each block answers for itself, such as who
-// ever touched an address: about as many times faster than one cursor as there are processors.
+// A pass over the events of a tape on all processors. Blocks of events can be decoded alone, so each worker thread
+// takes the next one; what it found there is handed over in the order of the tape. For questions that each block
+// answers for itself, such as who ever touched an address: about as many times faster than one cursor as there are
+// processors.
 #pragma once
 
 #include <cstddef>
@@ -39,10 +40,11 @@ EventsPass run(const TapeReader& tape, const ParallelEvents& options, const Look
 
 } // namespace parallel
 
-// For each block of events, makes a Part, calls look(part, events) for the wanted events in it, a run at a time and in order, and
-// then done(part). look() is called from worker threads, for different blocks at the same time; done() is called from
-// the calling thread, in the order of the blocks. Only a few parts exist at a time: workers wait for done().
-// Of a block that is damaged look() sees what can be read. When the pass is stopped, parts that were not done yet are dropped.
+// For each block of events, makes a Part, calls look(part, events) for the wanted events in it, a run at a time and in
+// order, and then done(part). look() is called from worker threads, for different blocks at the same time; done() is
+// called from the calling thread, in the order of the blocks. Only a few parts exist at a time: workers wait for
+// done(). Of a block that is damaged look() sees what can be read. When the pass is stopped, parts that were not done
+// yet are dropped.
 template <class Part, class LookAt, class WhenDone>
 EventsPass parallel_events(const TapeReader& tape, const ParallelEvents& options, LookAt&& look, WhenDone&& done) {
   std::vector<Part> parts(parallel::slots(parallel::threads(options)));

@@ -1,5 +1,5 @@
-// Any bytes as the payload of any block: no crash, nothing beyond the promises of the parsers. Events that come out are put
-// in again and have to come out the same.
+// Any bytes as the payload of any block: no crash, nothing beyond the promises of the parsers. Events that come out are
+// put in again and have to come out the same.
 #include <algorithm>
 #include <array>
 

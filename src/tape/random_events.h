@@ -17,8 +17,8 @@ struct KnownEvent {
   std::uint64_t allocated_at = 0;
 };
 
-// A program with a few threads that allocate, reallocate and release in all ways, reuse addresses, map memory, and now and
-// then do what no sane program does (release what they never got, sizes of 2^48, odd addresses).
+// A program with a few threads that allocate, reallocate and release in all ways, reuse addresses, map memory, and now
+// and then do what no sane program does (release what they never got, sizes of 2^48, odd addresses).
 class EventMaker {
 public:
   explicit EventMaker(std::uint64_t seed) : random_(seed), stacks_(1 + random_() % 200), threads_(1 + random_() % 5) {}

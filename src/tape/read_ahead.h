@@ -1,6 +1,6 @@
-// Walks over the events of a tape while a thread of its own decodes the next ones: a pass over a whole tape then takes as long as
-// the slower of decoding and whatever is done with the events. On a machine with one processor it decodes as it goes. One
-// thread at a time.
+// Walks over the events of a tape while a thread of its own decodes the next ones: a pass over a whole tape then takes
+// as long as the slower of decoding and whatever is done with the events. On a machine with one processor it decodes as
+// it goes. One thread at a time.
 #pragma once
 
 #include <atomic>
@@ -28,8 +28,8 @@ public:
   // Gives nothing more, and waits until nothing more is decoded. What next_run() gave last stays valid.
   void stop();
 
-  // The cursor that was given, for what it says of damage; only after next_run() gave nothing, or stop(). Then it may be a
-  // few thousand events ahead of what was given.
+  // The cursor that was given, for what it says of damage; only after next_run() gave nothing, or stop(). Then it may
+  // be a few thousand events ahead of what was given.
   const EventCursor& cursor() const { return cursor_; }
 
 private:

@@ -1,6 +1,6 @@
-// Reads a tape: everything but the events at once, the events as a stream. A damaged or cut-off tape is input, not an error:
-// every whole block is read and what was skipped is in `damage()`. Reading while the tape is being written is allowed: the
-// end seen when it was opened is the end.
+// Reads a tape: everything but the events at once, the events as a stream. A damaged or cut-off tape is input, not an
+// error: every whole block is read and what was skipped is in `damage()`. Reading while the tape is being written is
+// allowed: the end seen when it was opened is the end.
 #pragma once
 
 #include <cstddef>
@@ -64,8 +64,8 @@ public:
   const std::vector<std::byte>& index() const;
   // Payload of the INDEX PART block that begins at this offset; nothing when there is none, or it is damaged.
   std::optional<std::vector<std::byte>> read_index_part(std::uint64_t offset) const;
-  // Where a block may be appended: the end of the file, or of its last whole block when the last one is torn or is part of
-  // an index that was never finished.
+  // Where a block may be appended: the end of the file, or of its last whole block when the last one is torn or is part
+  // of an index that was never finished.
   std::uint64_t append_offset() const;
 
   // A cursor before the first event whose number is >= first. Valid as long as the reader.
@@ -79,15 +79,16 @@ private:
   std::unique_ptr<State> state_;
 };
 
-// Walks over the events in order; decodes a few at a time, so it needs little memory. An event's stack is always an index
-// into stacks(): one that the tape does not hold (its block was damaged) reads as 0. One thread at a time.
+// Walks over the events in order; decodes a few at a time, so it needs little memory. An event's stack is always an
+// index into stacks(): one that the tape does not hold (its block was damaged) reads as 0. One thread at a time.
 class EventCursor {
 public:
   EventCursor(EventCursor&&) noexcept;
   EventCursor& operator=(EventCursor&&) noexcept;
   ~EventCursor();
 
-  // The next event; nullptr at the end. Valid until the next call. Blocks that turn out damaged are skipped and counted.
+  // The next event; nullptr at the end. Valid until the next call. Blocks that turn out damaged are skipped and
+  // counted.
   const Event* next() {
     if (at_ == end_ && !refill()) return nullptr;
     return at_++;
@@ -116,8 +117,8 @@ public:
   }
   // As next_run(), but decoded into `room`, which is not empty; what next_run() or next() would still give comes first.
   std::span<const Event> next_run(std::span<Event> room);
-  // Goes to one block of TapeReader::event_blocks(), by its place there, and ends behind it. Events before the one that the
-  // cursor was made for are still passed over; what it says of damage begins anew.
+  // Goes to one block of TapeReader::event_blocks(), by its place there, and ends behind it. Events before the one that
+  // the cursor was made for are still passed over; its list of damage starts over.
   void read_block(std::size_t block);
   // How many blocks could not be decoded so far, in whole or in part.
   std::uint64_t skipped_blocks() const;

@@ -1,5 +1,5 @@
-// Any bytes as a tape: no crash, no endless loop, memory bounded by the input. Once as they are, and once past the checksums,
-// so that what lies behind them is reached.
+// Any bytes as a tape: no crash, no endless loop, memory bounded by the input. Once as they are, and once past the
+// checksums, so that what lies behind them is reached.
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -1,4 +1,4 @@
-// A small tape with something in every block, made anew for each test: the same bytes every time.
+// A small tape with something in every block, built again for each test: the same bytes every time.
 #pragma once
 
 #include <stdlib.h>
@@ -113,7 +113,7 @@ struct SampleTape {
         }
       }
       events.push_back(event);
-      allocated_at.push_back(below(20) == 0 ? 0 : made_at); // sometimes nobody knows
+      allocated_at.push_back(below(20) == 0 ? 0 : made_at); // sometimes it is unknown
     }
     const std::uint32_t program = map_names.number_of("/usr/bin/server"), heap = map_names.number_of("[heap]");
     for (std::uint64_t i = 0; i < 3; ++i)

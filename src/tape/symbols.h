@@ -1,7 +1,7 @@
 // Names of code addresses, stored on the tape so that it reads the same on another machine.
 //
-// An address belongs to a file, told by path and build-id, and is counted as that file counts it. So a library that was
-// loaded twice has its names once, and names stay right when another part of the tape is damaged.
+// An address belongs to a file, identified by path and build-id, and is counted as that file counts it. So a library
+// that was loaded twice has its names once, and names stay right when another part of the tape is damaged.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +48,7 @@ public:
 
   // What is known of an address, innermost first (see SourcePlaces); empty: nothing. Valid as long as this object is.
   std::span<const SymbolPlace> find(File file, std::uint64_t address) const;
-  // Whether a signal trampoline is there: the frame outside it was interrupted, its pc is no return address.
+  // Whether a signal trampoline is there: the frame outside it was interrupted, its pc is not a return address.
   bool is_signal_trampoline(File file, std::uint64_t address) const;
 
   // Addresses with something known; all files together.

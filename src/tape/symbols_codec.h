@@ -12,8 +12,8 @@ namespace heaptape {
 // As many payloads as are needed, none larger than a block may hold; none at all when nothing is known.
 std::vector<std::vector<std::byte>> encode_symbols(const Symbols& symbols);
 
-// Adds to `symbols`; an address that was known before is replaced. Takes hostile bytes; false, with everything up to there
-// added, when they make no sense.
+// Adds to `symbols`; an address that was known before is replaced. Takes hostile bytes; false, with everything up to
+// there added, when they make no sense.
 bool parse_symbols(std::span<const std::byte> payload, Symbols& symbols);
 
 } // namespace heaptape

@@ -25,18 +25,18 @@ Error not_a_tape(const std::string& name, const std::string& why) {
   return {ErrorCode::NotATape, "'" + name + "' " + why};
 }
 
-// Reads the file header; gives the offset of the first block. A header with damage is passed over when a good block follows
-// it, for then this is a tape.
+// Reads the file header; gives the offset of the first block. A header with damage is passed over when a good block
+// follows it, for then this is a tape.
 Result<std::uint64_t> read_file_header(const std::string& name, LoadedTape& tape) {
   std::vector<std::byte> buffer;
   const auto bytes = tape.source.read(0, format::kMaxFileHeaderBytes, buffer);
   if (tape.source.size() == 0)
-    return not_a_tape(name, "is empty: its recording ended before it began, or it is no tape; record again");
+    return not_a_tape(name, "is empty: the recording never started, or it is not a tape; record again");
   format::FileHeader header{};
   std::memcpy(&header, bytes.data(), std::min(bytes.size(), sizeof header));
   const bool magic = std::memcmp(header.magic, format::kMagic, std::min(bytes.size(), sizeof header.magic)) == 0;
   if (bytes.size() < sizeof header) {
-    if (!magic) return not_a_tape(name, "is not a heaptape tape; name a file that heaptape record made");
+    if (!magic) return not_a_tape(name, "is not a heaptape tape; give a file that heaptape record made");
     return not_a_tape(name, "ends inside its header, so it holds nothing; record again");
   }
   const bool sensible = magic && header.header_bytes >= sizeof header &&
@@ -50,8 +50,8 @@ Result<std::uint64_t> read_file_header(const std::string& name, LoadedTape& tape
   }
   if (!holds) {
     if (!parse_block_header(bytes.subspan(sizeof header), tape.checksums))
-      return magic ? not_a_tape(name, "has a damaged header and no block behind it; nothing in it can be read")
-                   : not_a_tape(name, "is not a heaptape tape; name a file that heaptape record made");
+      return magic ? not_a_tape(name, "has a damaged header and no block after it; nothing in it can be read")
+                   : not_a_tape(name, "is not a heaptape tape; give a file that heaptape record made");
     tape.damage.push_back({0, sizeof header, "file header: checksum differs"});
     return std::uint64_t{sizeof header};
   }

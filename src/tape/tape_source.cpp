@@ -26,13 +26,13 @@ Error open_error(const std::string& path, int error) {
 } // namespace
 
 Result<TapeSource> TapeSource::open(const std::string& path) {
-  // Without O_NONBLOCK, a named pipe would keep us waiting for somebody to write.
+  // Without O_NONBLOCK, a named pipe would keep us waiting for a writer.
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) return open_error(path, errno);
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) return open_error(path, errno);
   if (S_ISDIR(status.st_mode))
-    return Error{ErrorCode::NotATape, "'" + path + "' is a directory, not a tape; name one of the tapes in it"};
+    return Error{ErrorCode::NotATape, "'" + path + "' is a directory, not a tape; give one of the tapes in it"};
   if (!S_ISREG(status.st_mode))
     return Error{ErrorCode::NotATape, "'" + path + "' is not a regular file; copy the tape into a file first"};
   TapeSource source;

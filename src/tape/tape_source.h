@@ -1,5 +1,6 @@
-// The bytes of a tape, from a file or from memory. Files are read with pread, not mapped: a tape may be cut back while it is
-// read (a writer whose disk is full does that), and a mapping would turn that into SIGBUS. Const calls may come from any thread.
+// The bytes of a tape, from a file or from memory. Files are read with pread, not mapped: a tape may be cut back while
+// it is read (a writer whose disk is full does that), and a mapping would turn that into SIGBUS. Const calls may come
+// from any thread.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +23,8 @@ public:
   // As seen when it was opened.
   std::uint64_t size() const { return size_; }
 
-  // The bytes [offset, offset + size), or as many of them as there are. They may lie in `buffer`, and are valid as long as
-  // that is unchanged. An unreadable file gives fewer bytes, never an error.
+  // The bytes [offset, offset + size), or as many of them as there are. They may lie in `buffer`, and are valid as long
+  // as that is unchanged. An unreadable file gives fewer bytes, never an error.
   std::span<const std::byte> read(std::uint64_t offset, std::size_t size, std::vector<std::byte>& buffer) const;
 
 private:

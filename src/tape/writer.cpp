@@ -30,7 +30,7 @@ Error create_error(const std::string& path, int error) {
   const std::string tape = "cannot create the tape '" + path + "': ";
   switch (error) {
   case EEXIST:
-    return {ErrorCode::Exists, tape + "it exists already; choose another name with -o, or replace it with --force"};
+    return {ErrorCode::Exists, tape + "it already exists; choose another name with -o, or replace it with --force"};
   case ENOENT: return {ErrorCode::NotFound, tape + "its folder does not exist; create it, or choose another with -o"};
   case EACCES:
   case EPERM:

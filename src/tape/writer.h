@@ -1,7 +1,8 @@
-// Writes one tape, block after block. Owned by the collector's writing thread; one thread at a time. Every block is whole on
-// disk before the call returns (one write call per block), so a killed collector leaves a readable tape. When a write fails
-// (disk full, file size limit), the file is cut back to its last whole block and the call returns Error Io with a sentence for
-// the user: what is on disk is a good tape up to there, and a later, smaller block may still fit.
+// Writes one tape, block after block. Owned by the collector's writing thread; one thread at a time. Every block is
+// whole on disk before the call returns (one write call per block), so a killed collector leaves a readable tape. When
+// a write fails (disk full, file size limit), the file is cut back to its last whole block and the call returns Error
+// Io with a sentence for the user: what is on disk is a good tape up to there, and a later, smaller block may still
+// fit.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@ namespace heaptape {
 enum class EventKind : std::uint8_t {
   None = 0,
 
-  // The C allocation functions, one kind per function, so that mismatched pairs can be told later.
+  // The C allocation functions, one kind per function, so that mismatched pairs can be found later.
   Malloc = 1,
   Calloc = 2,
   Realloc = 3, // address: new block (0: realloc(p, 0) freed it); old_address: block it replaces (0: realloc(NULL, n))

@@ -172,8 +172,8 @@ def stop_finishes_the_tape_and_the_program_goes_on(test, form):
 def a_process_that_is_not_recorded_or_not_there_is_told_in_a_sentence(test):
     os.environ["HEAPTAPE_RUNTIME_DIR"] = str(test.dir)
     for words, expected in ((["leaks", "-p", os.getpid()], "is not being recorded"), (["leaks", "-p", 2**22], "there is no process"),
-                            (["explain", "-p", "x", "0x1"], "is no process id"), (["mark", "-p", os.getpid(), "m"], "is not being recorded"),
-                            (["stop", "-p", "0"], "is no process id"), (["leaks", "-p"], "--pid needs a value")):
+                            (["explain", "-p", "x", "0x1"], "is not a process id"), (["mark", "-p", os.getpid(), "m"], "is not being recorded"),
+                            (["stop", "-p", "0"], "is not a process id"), (["leaks", "-p"], "--pid needs a value")):
         result = ask(*words)
         equal(result.returncode, 2, words)
         check(expected in result.stderr and result.stderr.count("\n") == 1, f"{words}: {result.stderr}")
@@ -231,7 +231,7 @@ def a_tape_named_while_it_is_written_says_so(test):
     talker = Talker(test)
     ask("flush", "-p", talker.pid)
     result = ask("leaks", talker.recording["tape"])
-    check(f"'-p {talker.pid}' asks for all" in result.stderr, result.stderr)
+    check(f"'-p {talker.pid}' shows everything" in result.stderr, result.stderr)
     talker.finish()
 
 
@@ -335,7 +335,7 @@ def a_second_collector_at_the_same_socket_is_refused(test):
     collector = Listening(test)
     result = ask("collect", "--listen", collector.socket)
     equal(result.returncode, 2, "status")
-    check("somebody listens" in result.stderr, result.stderr)
+    check("already listens" in result.stderr, result.stderr)
     equal(collector.end().status, 0, "the first one's status")
 
 

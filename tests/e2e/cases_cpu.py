@@ -314,7 +314,7 @@ def segments_get_pictures_with_numbers(test):
 def without_graphviz_one_line_names_the_other_ways(test):
     tape = plain_tape(test)
     result = test.run([HEAPTAPE, "cpu", "--pdf", tape.path], env={"PATH": "/nowhere"})
-    check(result.status != 0 and b"Graphviz is not installed" in result.err and b"--dot" in result.err, result.err)
+    check(result.status != 0 and b"needs Graphviz" in result.err and b"--dot" in result.err, result.err)
     equal(list(test.work.glob("*.pdf")), [], "files")
     graph = test.run([HEAPTAPE, "cpu", "--dot", "-", tape.path], env={"PATH": "/nowhere"})
     check(graph.status == 0 and graph.out.startswith(b"digraph"), graph.err)

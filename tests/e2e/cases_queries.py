@@ -109,7 +109,7 @@ def a_wrong_filter_is_answered_with_its_place(test):
     for command in ("dump", "report", "leaks", "peak", "top"):
         outcome = heaptape(command, "--where", "size>1M and sise=3", tape.path)
         equal(outcome.returncode, 2, f"status of {command}")
-        check("'sise' is no field" in outcome.stderr, outcome.stderr)
+        check("'sise' is not a field" in outcome.stderr, outcome.stderr)
         check("\n  size>1M and sise=3\n              ^\n" in outcome.stderr, outcome.stderr)
 
 

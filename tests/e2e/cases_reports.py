@@ -350,7 +350,7 @@ def names_outlive_the_program_when_they_are_on_the_tape(test):
     check("site_malloc [call_sites.cpp:" in named, named)
     found_here = heaptape("leaks", bare.path)
     check("site_malloc [call_sites.cpp:" in found_here.stdout, found_here.stdout)
-    check("names are read from the program's files" in found_here.stderr, found_here.stderr)
+    check("they are read from the program's files" in found_here.stderr, found_here.stderr)
     mine.unlink()
     equal(demand("leaks", stored.path), named, "leaks after the program is gone")
     gone = demand("leaks", bare.path)

@@ -9,8 +9,8 @@
 namespace heaptape {
 namespace {
 
-// A release names only where its block begins. Blocks that begin further in front than this, and not where malloc puts those that
-// have a mapping of their own, are noticed when they are made, and the tape is then read again.
+// A release names only where its block begins. Blocks that begin further in front than this, and not where malloc puts
+// those that have a mapping of their own, are noticed when they are made, and the tape is then read again.
 constexpr std::uint64_t kNear = std::uint64_t{128} << 10;
 
 // Picks the events that may matter. picks() may be called from any thread.
@@ -141,7 +141,8 @@ private:
 
   void keep(const Tenant& life) {
     history_.lives.push_back(life);
-    // Lives come in the order in which they end; a block that lived long comes late and may be older than those dropped here.
+    // Lives come in the order in which they end; a block that lived long comes late and may be older than those dropped
+    // here.
     if (history_.lives.size() / 2 < most_ + 512) return;
     const auto middle = history_.lives.end() - static_cast<std::ptrdiff_t>(most_);
     std::nth_element(history_.lives.begin(), middle, history_.lives.end(),

@@ -1,5 +1,5 @@
-// Every block that ever covered a stretch of memory, and every mapping of the program's own: who made it, who ended it, what came
-// next. Needs no index, only the events.
+// Every block that ever covered a stretch of memory, and every mapping of the program's own: what made it, what ended
+// it, what came next. Needs no index, only the events.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct MemoryRange {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
 
-  // Whether a block shares a byte with it. An empty block has its address for itself.
+  // Whether a block shares a byte with it. A zero-byte block still owns its address.
   bool meets(std::uint64_t address, std::uint64_t size) const {
     const std::uint64_t bytes = size == 0 ? 1 : size;
     return address < end && (address >= begin || begin - address < bytes);

@@ -68,8 +68,8 @@ void BlockIndex::insert(const Block& block) {
     long_[block.address] = block;
     return;
   }
-  // Most blocks reuse the very place of an earlier one and need no look at their neighbours. A release that stays behind
-  // inside is harmless: whoever asks looks for live blocks first.
+  // Most blocks reuse the very place of an earlier one and need no look at their neighbours. A release that stays
+  // behind inside is harmless: callers look for live blocks first.
   if (Entry* same = find_entry(block.address); same != nullptr && length(same->size) >= length(block.size)) {
     *same = Entry{block.event, static_cast<std::uint32_t>(block.size), same->offset, true};
     return;

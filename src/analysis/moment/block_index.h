@@ -1,6 +1,6 @@
-// Live blocks by place, so that overlaps can be found, and where blocks were released last. A page-sized drawer per touched
-// page, ordered inside; blocks longer than a page lie in an ordered map instead. About 20 bytes per address in use, released
-// ones included until something else covers them. One thread at a time.
+// Live blocks by place, so that overlaps can be found, and where blocks were released last. A page-sized drawer per
+// touched page, ordered inside; blocks longer than a page lie in an ordered map instead. About 20 bytes per address in
+// use, released ones included until something else covers them. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class BlockIndex {
 public:
   struct Block {
     std::uint64_t address = 0;
-    std::uint64_t size = 0;  // 0 counts as 1: even an empty block has its address for itself
+    std::uint64_t size = 0;  // 0 counts as 1: a zero-byte block still owns its address
     std::uint64_t event = 0; // that made it
 
     friend bool operator==(const Block&, const Block&) = default;
@@ -31,7 +31,8 @@ public:
   // A live block that shares a byte with [address, address + size), or nullptr. Valid until the next call.
   const Block* find_overlap(std::uint64_t address, std::uint64_t size);
 
-  // The event that released the last block that began here; 0 when unknown, or when a block has covered the place since.
+  // The event that released the last block that began here; 0 when unknown, or when a block has covered the place
+  // since.
   std::uint64_t released_by(std::uint64_t address) const;
 
   std::uint64_t size() const { return live_; }

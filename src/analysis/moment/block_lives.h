@@ -1,6 +1,6 @@
-// Every block that ever lived, one after another, with its end: first those that ended, in the order of their ends, then those that were
-// still live, in the order in which they were made. Takes one pass over the events and memory for the live blocks. The tape must outlive
-// it. One thread at a time.
+// Every block that ever lived, one after another, with its end: first those that ended, in the order of their ends,
+// then those that were still live, in the order in which they were made. Takes one pass over the events and memory for
+// the live blocks. The tape must outlive it. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,8 @@ public:
     if (at_ == ready_.size()) return nullptr;
     return &ready_[at_++];
   }
-  // As next(), but gives up after some thousands of events, in case the user wants to stop: nullptr means "not yet" unless at_end().
+  // As next(), but gives up after some thousands of events, in case the user wants to stop: nullptr means "not yet"
+  // unless at_end().
   const BlockLife* try_next() {
     if (at_ == ready_.size()) refill();
     return at_ == ready_.size() ? nullptr : &ready_[at_++];

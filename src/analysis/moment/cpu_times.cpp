@@ -23,7 +23,7 @@ CpuTime& CpuTime::operator+=(const CpuTime& other) {
 CpuTime time_of(const CpuSample& sample, const CpuProfile& profile) {
   constexpr std::uint64_t kSecond = 1'000'000;
   const CpuSegment* const segment = profile.find(sample.segment);
-  // A damaged tape may not tell.
+  // A damaged tape may not say.
   const std::uint64_t hz = segment != nullptr && segment->hz != 0 ? segment->hz : wire::kDefaultCpuHz;
   return {sample.weight * kSecond / hz, sample.weight, 1};
 }

@@ -23,7 +23,7 @@ struct CpuSelection {
 struct CpuTime {
   std::uint64_t us = 0;      // CPU time: periods times the length of one
   std::uint64_t periods = 0; // their weights
-  std::uint64_t samples = 0; // how often somebody looked
+  std::uint64_t samples = 0; // how many were taken
   CpuTime& operator+=(const CpuTime& other);
   friend bool operator==(const CpuTime&, const CpuTime&) = default;
 };

@@ -25,7 +25,7 @@ HeapCalls count_heap_calls(const TapeReader& tape) {
 }
 
 StackId heap_call_around(const std::vector<StackNode>& stacks, const HeapCalls& calls, StackId sample) {
-  bool innermost = true; // where the thread was, which is no call
+  bool innermost = true; // where the thread was, which is not a call
   while (sample.value != 0 && sample.value < stacks.size()) {
     if (!innermost && calls.contains(sample)) return sample;
     innermost = false;

@@ -21,8 +21,9 @@ using HeapCalls = std::unordered_map<StackId, HeapCallCount>;
 // By stack; mappings are left out. Reads all events once, on all processors.
 HeapCalls count_heap_calls(const TapeReader& tape);
 
-// The innermost call of the allocator that a sample's stack is inside of, as the stack of that call's event; 0: it is inside none. A stack is
-// the return addresses of the calls under way, so a sample is inside a call exactly when the call's stack is an outer part of its own.
+// The innermost call of the allocator that a sample's stack is inside of, as the stack of that call's event; 0: it is
+// inside none. A stack is the return addresses of the calls under way, so a sample is inside a call exactly when the
+// call's stack is an outer part of its own.
 StackId heap_call_around(const std::vector<StackNode>& stacks, const HeapCalls& calls, StackId sample);
 
 } // namespace heaptape

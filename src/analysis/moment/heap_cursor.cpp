@@ -111,7 +111,7 @@ std::optional<Block> HeapCursor::find_around(std::uint64_t address) {
                                           [&](const Block& block) { return block.address <= address; });
   if (after == by_address_.begin()) return std::nullopt;
   const Block& block = *std::prev(after);
-  const std::uint64_t bytes = std::max<std::uint64_t>(block.size, 1); // an empty block has its address for itself
+  const std::uint64_t bytes = std::max<std::uint64_t>(block.size, 1); // a zero-byte block still owns its address
   if (address - block.address >= bytes) return std::nullopt;
   return block;
 }

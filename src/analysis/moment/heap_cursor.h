@@ -1,5 +1,5 @@
-// The heap at any moment of a tape: jumps to an event or a time by loading the keyframe before it and replaying the few events
-// from there, then goes on event by event. The tape and the index must outlive it. One thread at a time.
+// The heap at any moment of a tape: jumps to an event or a time by loading the keyframe before it and replaying the few
+// events from there, then goes on event by event. The tape and the index must outlive it. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ public:
   std::uint64_t time_us() const { return state_.time_us(); }
 
   const HeapState& state() const { return state_; }
-  // Gives the state away, for who goes on by himself; the cursor then stands before the first event.
+  // Moves the state out, for a caller that continues the replay itself; the cursor then stands before the first event.
   HeapState take_state();
   const HeapTotals& totals() const { return state_.totals(); }
   Owner owner_of(const Block& block) const { return state_.owners()[block.owner]; }

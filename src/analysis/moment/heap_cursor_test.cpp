@@ -41,7 +41,7 @@ TEST(HeapCursor, FindsTheBlockAroundAnAddress) {
   EXPECT_EQ(cursor.find_around(0x1000)->event, 1u);
   EXPECT_EQ(cursor.find_around(0x10ff)->event, 1u);
   EXPECT_EQ(cursor.find_around(0x1100), std::nullopt);
-  EXPECT_EQ(cursor.find_around(0x1200)->event, 2u); // even an empty block has its address for itself
+  EXPECT_EQ(cursor.find_around(0x1200)->event, 2u); // a zero-byte block still owns its address
   EXPECT_EQ(cursor.find_around(0x1201), std::nullopt);
   EXPECT_EQ(cursor.find_around(~std::uint64_t{0}), std::nullopt);
   cursor.seek_event(1);

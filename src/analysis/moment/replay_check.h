@@ -1,7 +1,7 @@
-// Does a tape make sense? Replays the events and reports what no heap can do: two live blocks that overlap, wholly or in part;
-// a release of a block that was released already; a release of an address inside a block. Releases of addresses the tape
-// knows nothing about are counted only: such blocks may be older than the recording. Each pool of the program's own is checked like a heap
-// for itself. One thread at a time.
+// Does a tape make sense? Replays the events and reports what no heap can do: two live blocks that overlap, wholly or
+// in part; a release of a block that was released already; a release of an address inside a block. Releases of
+// addresses the tape knows nothing about are counted only: such blocks may be older than the recording. Each pool of
+// the program's own is checked like a heap for itself. One thread at a time.
 #pragma once
 
 #include <array>
@@ -37,7 +37,7 @@ struct ReplayFinding {
 
 class ReplayCheck {
 public:
-  // Of these pools not every free is on the tape, so they are not looked at: a library frees some blocks by itself.
+  // Pools whose frees are not all on the tape, and which are not checked: a library frees some blocks itself.
   explicit ReplayCheck(std::set<std::uint64_t> incomplete_pools = {})
       : incomplete_pools_(std::move(incomplete_pools)) {}
 

@@ -11,8 +11,8 @@
 
 namespace heaptape {
 
-// `events` are numbers in ascending order; the result has the totals after each. Those behind the end of the tape are the last ones.
-// When `should_stop` says so, the result is shorter. What cannot be read is added to `damage`.
+// `events` are numbers in ascending order; the result has the totals after each. Those behind the end of the tape are
+// the last ones. When `should_stop` returns true, the result is shorter. What cannot be read is added to `damage`.
 std::vector<HeapTotals> totals_at(const TapeReader& tape, std::span<const std::uint64_t> events,
                                   const std::function<bool()>& should_stop, std::vector<Damage>& damage);
 

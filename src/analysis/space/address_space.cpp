@@ -12,7 +12,8 @@ namespace heaptape {
 
 namespace {
 
-// Events that are read to find what was unmapped since the kernel was asked: a fraction of a second. Mappings are rare among them.
+// Events that are read to find what was unmapped since the kernel was asked: a fraction of a second. Mappings are rare
+// among them.
 constexpr std::uint64_t kMostEvents = 4'000'000;
 // Blocks that no known range holds are taken for one range if no more than this lies between two of them.
 constexpr std::uint64_t kLargestGap = std::uint64_t{1} << 20;
@@ -58,7 +59,7 @@ private:
     return place->second;
   }
 
-  // Without MAPS. What was unloaded cannot be told, but what was loaded over it can.
+  // Without MAPS. What was unloaded is unknown, but what was loaded over it is known.
   void guess_modules() {
     for (const Module& module : tape_.modules()) {
       if (module.first_seen_us > state_.time_us() && state_.event() != 0) continue;
@@ -123,7 +124,8 @@ private:
     }
   }
 
-  // A mapping that the kernel did not show yet. Its permissions and its file are known if it was still there the next time.
+  // A mapping that the kernel did not show yet. Its permissions and its file are known if it was still there the next
+  // time.
   void put_new(const MappingPiece& piece) {
     const RangeKind kind = piece.anonymous ? RangeKind::Anonymous : RangeKind::File;
     if (const auto there = table_.find(piece.begin); there != table_.end() && there->second.begin == piece.begin &&

@@ -1,4 +1,5 @@
-// What the program's address space looked like at a moment: what the kernel said last, brought up to the moment by the events.
+// What the program's address space looked like at a moment: what the kernel said last, brought up to the moment by the
+// events.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +24,9 @@ struct AddressSpace {
   std::size_t first_above(std::uint64_t address) const;
 };
 
-// Rests on the last moment of MAPS up to the state's time (or the first one after it) and on the mapping events since then. Every live
-// block lies in a range: where the kernel was asked too early to show it, the next moment says what is there, or else the blocks
-// themselves. Takes some ms, and about 0.1 s for a million live blocks.
+// Rests on the last moment of MAPS up to the state's time (or the first one after it) and on the mapping events since
+// then. Every live block lies in a range: where the kernel was asked too early to show it, the next moment says what is
+// there, or else the blocks themselves. Takes some ms, and about 0.1 s for a million live blocks.
 AddressSpace address_space_at(const TapeReader& tape, const HeapState& state);
 
 } // namespace heaptape

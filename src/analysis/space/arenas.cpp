@@ -13,7 +13,8 @@ namespace heaptape {
 
 namespace {
 
-// glibc puts a header of 16 bytes in front of a block, and a block with a mapping of its own behind the header of the first page.
+// glibc puts a header of 16 bytes in front of a block, and a block with a mapping of its own behind the header of the
+// first page.
 constexpr std::uint64_t kHeaderBytes = 16;
 constexpr std::uint64_t kLargeBlock = std::uint64_t{128} << 10;
 constexpr std::size_t kNoArena = ~std::size_t{0};
@@ -138,8 +139,8 @@ private:
     return arena_of(ArenaKind::Elsewhere);
   }
 
-  // The blocks of one range, from this one on; gives the first one behind it. Blocks of one range may be of different arenas where
-  // the kernel has joined mappings.
+  // The blocks of one range, from this one on; gives the first one behind it. Blocks of one range may be of different
+  // arenas where the kernel has joined mappings.
   std::size_t add_blocks_of_range(std::size_t from) {
     const std::size_t above = space_.first_above(blocks_[from].address);
     const bool inside = above < space_.ranges.size() && space_.ranges[above].begin <= blocks_[from].address;

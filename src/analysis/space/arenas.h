@@ -1,4 +1,5 @@
-// How well the allocator uses its memory at a moment: by arena, what is in use, what it took from the kernel, and what lies between.
+// How well the allocator uses its memory at a moment: by arena, what is in use, what it took from the kernel, and what
+// lies between.
 #pragma once
 
 #include <cstddef>
@@ -66,8 +67,9 @@ struct Arena {
   }
 };
 
-// The main heap first, then arenas by address, then the rest; each kind but Thread at most once. Those of glibc are there also when
-// nothing in them is live. `space` is that of the same state. Sorts the live blocks: some 0.2 s for a million.
+// The main heap first, then arenas by address, then the rest; each kind but Thread at most once. Those of glibc are
+// there also when nothing in them is live. `space` is that of the same state. Sorts the live blocks: some 0.2 s for a
+// million.
 std::vector<Arena> arenas_at(const TapeReader& tape, const HeapState& state, const AddressSpace& space);
 
 // What is live in each range of the space; a block counts where it begins.

@@ -43,7 +43,8 @@ struct Cell {
   friend bool operator==(const Cell&, const Cell&) = default;
 };
 
-// One pass over the blocks in the grid; they are sorted by address. `owners` is the table that their owners are numbers of.
+// One pass over the blocks in the grid; they are sorted by address. `owners` is the table that their owners are numbers
+// of.
 std::vector<Cell> heap_cells(std::span<const Block> by_address, const OwnerTable& owners, const CellGrid& grid);
 
 } // namespace heaptape

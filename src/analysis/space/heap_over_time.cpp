@@ -90,8 +90,8 @@ void OverTimeBuilder::change(const Block& block, std::uint64_t sign) {
   while (rows_.size() > size_.most_rows && shift_ < 60) join_rows();
 }
 
-// With v the values and f[k] = v[k] - v[k-1]: a joined cell holds v[2k] + v[2k+1], which is f[2k-1] + 2 f[2k] + f[2k+1] more than the
-// one before it.
+// With v the values and f[k] = v[k] - v[k-1]: a joined cell holds v[2k] + v[2k+1], which is f[2k-1] + 2 f[2k] + f[2k+1]
+// more than the one before it.
 void OverTimeBuilder::join_rows() {
   ++shift_;
   known_.fill({});
@@ -135,7 +135,7 @@ HeapOverTime OverTimeBuilder::finish() {
       means[c] = (value + (std::uint64_t{1} << kFractionBits) - 1) >> kFractionBits;
       used = true;
     }
-    // The last row only takes back what was added before it.
+    // The last row only subtracts what was added before it.
     if (!used || i + 1 == keys.size()) continue;
     const std::uint64_t begin = keys[i] << shift_, end = keys[i + 1] << shift_;
     TimedStrip* before = result.strips.empty() ? nullptr : &result.strips.back();

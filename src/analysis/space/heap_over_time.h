@@ -1,9 +1,10 @@
-// How full each place of the heap was, over a stretch of the run: one pass over its events, in bounded memory, although neither the places nor
-// how many there are is known before its end.
+// How full each place of the heap was, over a stretch of the run: one pass over its events, in bounded memory, although
+// neither the places nor how many there are is known before its end.
 //
-// The picture is kept as differences in both directions, so that a block costs the same however large it is and however long it lives: four
-// rows change where it begins and ends, in the two columns around the moment. Rows are made for the addresses that occur; when there are too many,
-// neighbours are joined and cells get twice as large. All sums are whole numbers and exact.
+// The picture is kept as differences in both directions, so that a block costs the same however large it is and however
+// long it lives: four rows change where it begins and ends, in the two columns around the moment. Rows are made for the
+// addresses that occur; when there are too many, neighbours are joined and cells get twice as large. All sums are whole
+// numbers and exact.
 #pragma once
 
 #include <array>
@@ -55,7 +56,8 @@ public:
 
 private:
   static constexpr unsigned kFractionBits = 8; // of a column
-  // Differences from column to column; one column more than is shown. Negative ones wrap: a damaged tape may sum up to anything.
+  // Differences from column to column; one column more than is shown. Negative ones wrap: a damaged tape may sum up to
+  // anything.
   using Row = std::unique_ptr<std::uint64_t[]>;
   struct Known {
     std::uint64_t key = ~std::uint64_t{0};

@@ -36,8 +36,9 @@ struct HeapRange {
   RangeFigures figures;
 };
 
-// Every range with a live block in it, and the main heap and thread arenas without any; by address. Mappings side by side are one. Blocks
-// where the address space has no range make ranges of their own: those that lie within a mebibyte of each other, as whole pages.
+// Every range with a live block in it, and the main heap and thread arenas without any; by address. Mappings side by
+// side are one. Blocks where the address space has no range make ranges of their own: those that lie within a mebibyte
+// of each other, as whole pages.
 std::vector<HeapRange> heap_ranges(const AddressSpace& space, std::span<const Block> by_address);
 
 } // namespace heaptape

@@ -8,7 +8,8 @@ namespace heaptape {
 
 namespace {
 
-// The thread's control block lies above the address that a thread goes by, at the very top of its stack. glibc's takes less.
+// The thread's control block lies above the address that a thread goes by, at the very top of its stack. glibc's takes
+// less.
 constexpr std::uint64_t kControlBlockBytes = 0x900;
 constexpr std::uint64_t kLargestGuard = std::uint64_t{1} << 20;
 // Where the kernel puts mappings that name no address.
@@ -61,7 +62,8 @@ public:
     for (Place& place : segments_) place.highest_end = highest = std::max(highest, place.end);
   }
 
-  // Whether the file is mapped here just as a module's segment would be. Paths do not tell: the loader may have gone by a link.
+  // Whether the file is mapped here just as a module's segment would be. Paths prove nothing: the loader may have
+  // followed a link.
   bool holds(const MappedRange& file) {
     bool found = false;
     each_between(file.begin, file.end, [&](Place& place) {
@@ -127,7 +129,8 @@ void find_arenas(RangeTable& table) {
   for (auto place = table.begin(); place != table.end(); ++place) {
     const SpaceRange open = place->second;
     if (!is_open(open) || open.begin < kMmapArea) continue;
-    // The kernel joins neighbours, so that a heap may begin inside; only the last one can be followed by its closed rest.
+    // The kernel joins neighbours, so that a heap may begin inside; only the last one can be followed by its closed
+    // rest.
     const std::uint64_t begin = (open.end - 1) & ~(kGlibcHeapBytes - 1);
     const auto next = std::next(place);
     if (begin < open.begin || next == table.end()) continue;
@@ -206,7 +209,7 @@ RangeTable kernel_ranges(const Maps& maps, std::size_t moment, const std::vector
                          const std::vector<Thread>& threads, std::uint64_t time_us) {
   const std::vector<MappedRange> mapped = maps.ranges(moment);
   LoadedModules loaded(modules);
-  // A file with code is a module, also if the recorder has not told of it yet.
+  // A file with code is a module, even if the recorder has not reported it yet.
   std::vector<bool> has_code(maps.names().size());
   for (const MappedRange& range : mapped) {
     if ((range.permissions & kMapExecute) != 0) has_code[range.name] = true;

@@ -17,8 +17,8 @@ inline constexpr std::uint64_t page_end(std::uint64_t address) { return page_of(
 // A heap of another arena of glibc has this size and is aligned to it.
 inline constexpr std::uint64_t kGlibcHeapBytes = std::uint64_t{64} << 20;
 
-// The names are those of `maps`. A stack is that of the latest thread that began on it up to `time_us`; whether that still runs is not
-// asked, for of a thread that only waits a tape says the same as of one that is gone.
+// The names are those of `maps`. A stack is that of the latest thread that began on it up to `time_us`; whether that
+// still runs is not asked, for of a thread that only waits a tape says the same as of one that is gone.
 RangeTable kernel_ranges(const Maps& maps, std::size_t moment, const std::vector<Module>& modules,
                          const std::vector<Thread>& threads, std::uint64_t time_us);
 

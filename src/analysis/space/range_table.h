@@ -1,5 +1,5 @@
-// Ranges of an address space while it is being put together: by address, never overlapping, cut where something else begins. Private
-// to analysis/. One thread at a time.
+// Ranges of an address space while it is being put together: by address, never overlapping, cut where something else
+// begins. Private to analysis/. One thread at a time.
 #pragma once
 
 #include <algorithm>

@@ -49,7 +49,7 @@ public:
     before_ = std::move(now);
   }
 
-  // The heap after the first so many events; all of them unless said otherwise.
+  // The heap after the first N events; by default all of them.
   HeapState state(std::size_t events = ~std::size_t{0}) const {
     HeapState state;
     for (const Event& event : events_)

@@ -15,8 +15,8 @@ namespace heaptape {
 struct UsedBefore {
   // As the grids were given: a byte per cell, 1 when a block lay in it at some moment up to the one asked for.
   std::vector<std::vector<std::uint8_t>> cells;
-  // False: the tape is long, so only its keyframes were looked at. Then a cell that is marked was used, and one that is not may
-  // have been.
+  // False: the tape is long, so only its keyframes were looked at. Then a cell that is marked was used, and one that is
+  // not may have been.
   bool exact = true;
 };
 

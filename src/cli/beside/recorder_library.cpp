@@ -13,8 +13,8 @@
 namespace heaptape::cli {
 namespace {
 
-// From the folder of the binary to the recorder: installed (see HEAPTAPE_RECORDER_FROM_BIN in CMakeLists.txt), in the build
-// tree, or just beside it.
+// From the folder of the binary to the recorder: installed (see HEAPTAPE_RECORDER_FROM_BIN in CMakeLists.txt), in the
+// build tree, or just beside it.
 constexpr std::array<std::string_view, 3> kPlaces{HEAPTAPE_RECORDER_FROM_BIN "/libheaptape.so", "../lib/libheaptape.so",
                                                   "libheaptape.so"};
 
@@ -25,10 +25,9 @@ std::string absolute(const std::string& path) {
 
 Result<std::string> fit_for_preload(const std::string& path) {
   if (path.find_first_of(": \t\n") == path.npos) return path;
-  return Error{ErrorCode::Unsupported,
-               "the path '" + path +
-                   "' cannot be preloaded, for LD_PRELOAD has no way to write a colon or a blank; "
-                   "move heaptape to a folder without them"};
+  return Error{ErrorCode::Unsupported, "the path '" + path +
+                                           "' cannot be preloaded: LD_PRELOAD cannot hold colons or blanks; "
+                                           "move heaptape to a folder without them"};
 }
 
 } // namespace
@@ -51,9 +50,8 @@ Result<std::string> find_recorder_library(const std::string& binary, const char*
     const std::string path = absolute(folder + std::string(place));
     if (!path.empty()) return fit_for_preload(path);
   }
-  return Error{ErrorCode::NotFound,
-               "libheaptape.so is missing: it is neither in " + folder + std::string(kPlaces[0]) +
-                   " nor beside heaptape; install it again, or say where it is in HEAPTAPE_LIBRARY"};
+  return Error{ErrorCode::NotFound, "libheaptape.so is missing: it is neither in " + folder + std::string(kPlaces[0]) +
+                                        " nor beside heaptape; install it again, or set HEAPTAPE_LIBRARY to its path"};
 }
 
 } // namespace heaptape::cli

@@ -39,8 +39,8 @@ Result<std::string> render_graph(const std::string& graph, const std::string& fo
   const Result<std::string> dot = find_program("dot", std::getenv("PATH"));
   if (!dot) {
     return Error{ErrorCode::NotFound,
-                 "Graphviz is not installed, which draws the picture (Debian package graphviz); without it there are "
-                 "--dot FILE and heaptape export --cpu --format pprof, folded, speedscope or callgrind"};
+                 "drawing the picture needs Graphviz (Debian package graphviz); without it, use --dot FILE "
+                 "or heaptape export --cpu --format pprof, folded, speedscope or callgrind"};
   }
   const UniqueFd input = file_of(graph);
   int ends[2];
@@ -68,7 +68,7 @@ Result<std::string> render_graph(const std::string& graph, const std::string& fo
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || picture.empty())
-    return failure(dot.value() + " failed; --dot FILE keeps what it was given");
+    return failure(dot.value() + " failed; --dot FILE saves its input");
   return picture;
 }
 

@@ -10,7 +10,7 @@ std::string shell_quoted(std::string_view text) {
 
 std::vector<std::string> gdb_knows_heaptape(const std::string& binary, const std::string& library) {
   const std::string folder = library.substr(0, library.rfind('/'));
-  // gdb loads it by itself, too, when the program loads the library; without the first option it would warn instead.
+  // gdb also loads it itself when the program loads the library; without the first option it would warn instead.
   return {"-iex", "add-auto-load-safe-path " + folder, "-iex", "source " + library + "-gdb.py",
           "-iex", "set heaptape binary " + binary};
 }

@@ -15,12 +15,11 @@ namespace {
 
 constexpr CommandHelp kHelp{
     .usage = "heaptape budget [options] [TAPE]",
-    .purpose = "Checks a run against limits, says for each whether it holds, and ends with status 0 when all do and 1 "
-               "when one does "
-               "not, so that a build can fail for it.",
+    .purpose = "Checks a run against limits and reports on each. Exits with 0 when all hold and with 1 when one does "
+               "not, so a build can fail on it.",
     .more =
-        R"(SIZE is a number of bytes: 4096, 12kB, 200M, 1.5GiB. With --no-growth the heap at every further moment must be no larger
-than at the first one; a moment is a mark of the program, a time (12.5s), an event's number, or start, peak, end.
+        R"(SIZE is in bytes: 4096, 12kB, 200M, 1.5GiB. With --no-growth the heap must not be larger at any later moment
+than at the first; a moment is a mark of the program, a time (12.5s), an event number, or start, peak, end.
 
 Examples:
   heaptape budget --max-peak 200M --max-leaked 0 --suppressions my.supp a.tape
@@ -67,8 +66,8 @@ int budget(Arguments arguments) {
   list.number("--max-allocations N", limits.max_allocations, "most blocks ever allocated");
   list.number("--max-temporary N", limits.max_temporary, "most temporary blocks");
   list.series("--no-growth MOMENT MOMENT...", limits.no_growth, 2,
-              "the heap must not be larger at any further moment than at the first");
-  list.flag("--json", wishes.json, "one JSON array with a verdict per limit");
+              "the heap must not be larger at any later moment than at the first");
+  list.flag("--json", wishes.json, "print a JSON array with a verdict per limit");
   common.add_filters(list);
   common.add_suppressions(list);
   common.add_names_and_color(list);
@@ -76,8 +75,8 @@ int budget(Arguments arguments) {
   if (const auto status = parse(list, kHelp, arguments)) return *status;
 
   if (!wishes.tape.is_named()) wishes.tape.path = take_tape_at_end(limits.no_growth);
-  if (limits.no_growth.size() == 1) return fail({ErrorCode::Usage, "--no-growth compares at least two moments"});
-  if (wishes.empty()) return fail({ErrorCode::Usage, "which limit? 'heaptape budget --help' lists them"});
+  if (limits.no_growth.size() == 1) return fail({ErrorCode::Usage, "--no-growth needs at least two moments"});
+  if (wishes.empty()) return fail({ErrorCode::Usage, "no limit given; see 'heaptape budget --help'"});
   const Result<TextStyle> style = common.style();
   if (!style) return fail(style.error());
   Result<FrameFilter> filter = common.filter();

@@ -17,20 +17,19 @@ namespace {
 
 constexpr CommandHelp kHelp{
     .usage = "heaptape collect --listen SOCKET [-o FILE]",
-    .purpose =
-        "Records every program of yours that comes to SOCKET, each on a tape of its own, until SIGTERM or SIGINT; "
-        "then finishes all tapes, and the programs go on. 'heaptape ps' lists them.",
+    .purpose = "Records each of your programs that connects to SOCKET on a tape of its own, until SIGTERM or SIGINT; "
+               "then finishes all tapes, and the programs run on. 'heaptape ps' lists them.",
     .more =
-        R"(The HEAPTAPE_* environment variables are the options of all recordings ('heaptape record --help' lists them); relative names
-of tapes are meant from where the collector runs.
+        R"(The HEAPTAPE_* environment variables set the options of all recordings ('heaptape record --help' lists them);
+relative tape names start from the collector's working directory.
 
 Example:
   heaptape collect --listen /run/user/1000/heaptape.sock -o '/tmp/%n.%p.tape' &
   LD_PRELOAD=/path/to/libheaptape.so \
     HEAPTAPE_COLLECTOR=unix:/run/user/1000/heaptape.sock ./server
 
-Without --listen: 'heaptape collect FD' is started by libheaptape.so in a program that runs without 'heaptape record'; FD is an
-inherited socket. Not meant to be started by hand.
+Without --listen: libheaptape.so starts 'heaptape collect FD' itself in a program that runs without 'heaptape record';
+FD is an inherited socket. Not meant to be started by hand.
 )"};
 
 } // namespace
@@ -39,8 +38,8 @@ int collect(Arguments arguments) {
   int socket = -1;
   std::string listen, output;
   OptionList list("collect");
-  list.text("--listen SOCKET", listen, "the socket to listen at; it is made, and removed at the end");
-  list.text("-o,--output FILE", output, "names of the tapes: %p is the pid, %n the program's name, %t the time")
+  list.text("--listen SOCKET", listen, "the socket to listen on; created, and removed at the end");
+  list.text("-o,--output FILE", output, "tape names: %p is the pid, %n the program's name, %t the time")
       .needs("--listen");
   list.word("FD,--socket", socket).excludes("--listen");
   if (const auto status = parse(list, kHelp, arguments)) return *status;
@@ -51,7 +50,7 @@ int collect(Arguments arguments) {
   if (const Result<> added = add_watcher(collector); !added) return fail(added.error());
   collector.where_command = where_command();
   if (listen.empty() && socket < 0) {
-    say("where to listen? 'heaptape collect --help' says how");
+    say("no socket given; see 'heaptape collect --help'");
     return kTrouble;
   }
   if (listen.empty()) return collect_for(socket, collector);

@@ -1,5 +1,5 @@
-// The commands of heaptape, one file each. Every function takes the arguments after the command's name and returns the exit
-// status.
+// The commands of heaptape, one file each. Every function takes the arguments after the command's name and returns the
+// exit status.
 #pragma once
 
 #include <string_view>
@@ -28,7 +28,8 @@ int import_tape(Arguments arguments);
 int shell(Arguments arguments);
 // A command of the shell by its name.
 int ask(std::string_view name, Arguments arguments);
-// The collector of programs that run without `heaptape record`: of one, started by the recorder, or of all who come.
+// The collector of programs that run without `heaptape record`: of one, started by the recorder, or of all that
+// connect.
 int collect(Arguments arguments);
 int ps(Arguments arguments);
 int mark(Arguments arguments);

@@ -20,24 +20,24 @@ constexpr CommandHelp kMarkHelp{
 )"};
 constexpr CommandHelp kSnapshotHelp{
     .usage = "heaptape snapshot -p PID [--note TEXT]",
-    .purpose = "Makes a snapshot on the tape of a running program: a named moment for 'heaptape report --snapshots', "
+    .purpose = "Sets a snapshot on the tape of a running program: a named moment for 'heaptape report --snapshots', "
                "--deltas and --cumulative.",
     .more = ""};
 constexpr CommandHelp kStopHelp{
     .usage = "heaptape stop -p PID",
-    .purpose = "Ends the recording of a running program, which goes on; returns when the tape is finished, with names "
-               "and index.",
+    .purpose = "Ends the recording of a running program; the program runs on. Returns when the tape is finished, with "
+               "names and index.",
     .more = ""};
 constexpr CommandHelp kFlushHelp{
     .usage = "heaptape flush -p PID",
-    .purpose = "Puts everything that a running program has done up to now onto its tape, and prints the tape's path.",
-    .more = "Commands that are given -p PID do so by themselves.\n"};
+    .purpose = "Writes everything a running program has done up to now to its tape, and prints the tape's path.",
+    .more = "Commands with -p PID do this themselves.\n"};
 
-// Parses the rest of the options, asks, and says what was done.
+// Parses the rest of the options, asks the recording, and reports what was done.
 template <class Ask, class Done>
 int control(OptionList& list, const CommandHelp& help, Arguments arguments, Ask ask, Done done) {
   std::string pid_text;
-  list.text("-p,--pid PID", pid_text, "the program; 'heaptape ps' lists them").required();
+  list.text("-p,--pid PID", pid_text, "the program ('heaptape ps' lists them)").required();
   if (const auto status = parse(list, help, arguments)) return *status;
   const Result<pid_t> pid = parse_pid(pid_text);
   if (!pid) return fail(pid.error());
@@ -61,7 +61,7 @@ int mark(Arguments arguments) {
   return control(
       list, kMarkHelp, arguments,
       [&](pid_t pid) -> Result<LiveRecording> {
-        if (name.empty()) return Error{ErrorCode::Usage, "a mark needs a name, by which reports will know it"};
+        if (name.empty()) return Error{ErrorCode::Usage, "a mark needs a name: heaptape mark -p PID NAME"};
         return mark_now(pid, name, MarkKind::Mark);
       },
       [&](const LiveRecording& done) { say("marked '" + printable(name) + "' " + moment_of(done)); });

@@ -19,14 +19,13 @@
 namespace heaptape::cli {
 namespace {
 
-constexpr CommandHelp kHelp{
-    .usage = "heaptape cpu [options] [TAPE]",
-    .purpose =
-        "Says where the CPU time went, of a recording with --cpu or of a program that calls heaptape_profile_start: "
-        "threads, a table of functions, and a tree of calls.",
-    .more = R"(self is the time in which a function was running itself, total includes what it called.
---svg, --pdf and --dot draw the calls as a graph instead. Without a file's name it is cpu.svg, or cpu-001.svg,
-cpu-002.svg, ... for the segments of a program that made several.
+constexpr CommandHelp kHelp{.usage = "heaptape cpu [options] [TAPE]",
+                            .purpose =
+                                "Shows where the CPU time went, in a recording with --cpu or of a program that calls "
+                                "heaptape_profile_start: threads, a table of functions, and a tree of calls.",
+                            .more = R"("self" is time spent in a function itself, "total" includes what it called.
+--svg, --pdf and --dot draw the calls as a graph instead. Without FILE the name is cpu.svg, or cpu-001.svg,
+cpu-002.svg, ... if the program has several segments.
 
 Examples:
   heaptape record --cpu ./server; heaptape cpu
@@ -56,11 +55,10 @@ Result<CpuOptions> cpu_options(const Wishes& wishes) {
       .expand = wishes.expand,
       .without_recorder = wishes.no_recorder,
       .rows = wishes.rows};
-  if (wishes.top_down && wishes.bottom_up)
-    return Error{ErrorCode::Usage, "--top-down and --bottom-up exclude each other"};
+  if (wishes.top_down && wishes.bottom_up) return Error{ErrorCode::Usage, "give either --top-down or --bottom-up"};
   if (wishes.bottom_up) options.tree.direction = TreeDirection::BottomUp;
   if (!(wishes.threshold >= 0 && wishes.threshold <= 100))
-    return Error{ErrorCode::Usage, "--threshold is a percentage from 0 to 100"};
+    return Error{ErrorCode::Usage, "--threshold must be a percentage from 0 to 100"};
   options.selection.segment = wishes.segment;
   constexpr std::array kWords{std::pair{"function", GroupBy::Function}, std::pair{"line", GroupBy::Line},
                               std::pair{"file", GroupBy::File}, std::pair{"module", GroupBy::Module},
@@ -70,7 +68,7 @@ Result<CpuOptions> cpu_options(const Wishes& wishes) {
     options.tree.by = by;
     return options;
   }
-  return Error{ErrorCode::Usage, "--by is function, line, file, module or thread, not '" + wishes.by + "'"};
+  return Error{ErrorCode::Usage, "--by must be function, line, file, module or thread, not '" + wishes.by + "'"};
 }
 
 Result<> select(const TapeView& view, const Wishes& wishes, CpuSelection& selection) {
@@ -83,7 +81,7 @@ Result<> select(const TapeView& view, const Wishes& wishes, CpuSelection& select
   };
   if (const auto taken = time(wishes.from, selection.from_us); !taken) return taken.error();
   if (const auto taken = time(wishes.to, selection.to_us); !taken) return taken.error();
-  if (selection.from_us > selection.to_us) return Error{ErrorCode::Usage, "--from lies behind --to"};
+  if (selection.from_us > selection.to_us) return Error{ErrorCode::Usage, "--from is later than --to"};
   if (wishes.thread.empty()) return Unit{};
   auto threads = find_threads(view.tape().threads(), wishes.thread);
   if (!threads) return threads.error();
@@ -135,7 +133,7 @@ int write_pictures(const TapeView& view, const Wishes& wishes, CpuOptions option
     options.selection.segment = segment.number;
     const CpuReport report = make_cpu_report(view, options, filter);
     if (report.times.empty()) {
-      say("segment " + std::to_string(segment.number) + " has no samples, so no picture");
+      say("segment " + std::to_string(segment.number) + " has no samples; no picture drawn");
       continue;
     }
     if (const int status = write_picture(view, wishes, report, options); status != kOk) return status;
@@ -143,7 +141,7 @@ int write_pictures(const TapeView& view, const Wishes& wishes, CpuOptions option
   return kOk;
 }
 
-// The name of a file may be left out, and then the next word may be the tape.
+// FILE may be left out, and then the next word may be the tape.
 void take_picture(std::span<const std::optional<std::string>> files, Wishes& wishes) {
   for (std::size_t i = 0; i < kPictures.size(); ++i) {
     if (!files[i]) continue;
@@ -161,28 +159,28 @@ int cpu(Arguments arguments) {
   Wishes wishes;
   ReportOptions common;
   OptionList list("cpu");
-  list.number("--segment N", wishes.segment, "samples of one segment only");
-  list.text("--from MOMENT", wishes.from, "samples from this moment on");
-  list.text("--to MOMENT", wishes.to, "samples up to this moment");
-  list.text("--thread N", wishes.thread, "samples of one thread: its number on the tape, or the kernel's id");
-  list.number("-n,--rows N", wishes.rows, "rows of the table (default: 15; 0: no table)");
+  list.number("--segment N", wishes.segment, "only samples of this segment");
+  list.text("--from MOMENT", wishes.from, "only samples from this moment on");
+  list.text("--to MOMENT", wishes.to, "only samples up to this moment");
+  list.text("--thread N", wishes.thread, "only samples of this thread: its number on the tape, or the kernel's id");
+  list.number("-n,--rows N", wishes.rows, "show at most N rows (default: 15; 0: no table)");
   list.text("--by WHAT", wishes.by, "function (default), line, file, module or thread")
       .one_of({"function", "line", "file", "module", "thread"});
-  list.flag("--top-down", wishes.top_down, "the tree with main first (default)");
-  list.flag("--bottom-up", wishes.bottom_up, "the tree with the innermost functions first, callers below");
-  list.number("--threshold PERCENT", wishes.threshold, "leave out places below this share of the whole (default: 1)");
-  list.number("--depth N", wishes.depth, "show so many levels of the tree only");
-  list.flag("--expand", wishes.expand, "every frame on a line with its time, also where nothing branches off");
+  list.flag("--top-down", wishes.top_down, "tree with main first (default)");
+  list.flag("--bottom-up", wishes.bottom_up, "tree with the innermost functions first, callers below");
+  list.number("--threshold PERCENT", wishes.threshold, "leave out places below this share of the total (default: 1)");
+  list.number("--depth N", wishes.depth, "show at most N levels of the tree");
+  list.flag("--expand", wishes.expand, "show every frame on a line of its own, even where nothing branches off");
   list.flag("--no-recorder", wishes.no_recorder,
-            "leave out samples in the recorder itself: nearer to a run that nobody records");
+            "leave out samples in the recorder itself: closer to an unrecorded run");
   std::array<std::optional<std::string>, kPictures.size()> files;
   for (std::size_t i = 0; i < kPictures.size(); ++i) {
-    const char* const text = kPictures[i] == "dot" ? "the graph of calls in Graphviz's language"
-                                                   : "the graph of calls as a picture, drawn by Graphviz";
+    const char* const text = kPictures[i] == "dot" ? "write the call graph in Graphviz's language"
+                                                   : "draw the call graph as a picture, with Graphviz";
     list.optional_text("--" + std::string(kPictures[i]) + " [FILE]", files[i], text);
   }
-  list.flag("--force", wishes.force, "overwrite files");
-  list.flag("--json", wishes.json, "one JSON object with everything");
+  list.flag("--force", wishes.force, "overwrite existing files");
+  list.flag("--json", wishes.json, "print everything as one JSON object");
   common.add_filters(list);
   common.add_names_and_color(list);
   wishes.tape.add(list);

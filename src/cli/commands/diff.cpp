@@ -13,12 +13,11 @@ namespace {
 
 constexpr CommandHelp kHelp{
     .usage = "heaptape diff [options] BEFORE AFTER\n       heaptape diff [options] TAPE --from MOMENT --to MOMENT",
-    .purpose = "Compares two tapes, or two moments of one tape, stack by stack: what has grown, shrunk, is new or "
-               "gone. Stacks are "
-               "matched by the names of their functions, so it holds across rebuilds and address randomization.",
+    .purpose = "Compares two tapes, or two moments of one tape, stack by stack: what grew, shrank, is new or gone. "
+               "Stacks are matched by function names, so this works across rebuilds and address randomization.",
     .more =
-        R"(Two tapes are compared by what was live at their peaks unless another figure is asked for; two moments always by what was
-live. A moment is a time (12.5s), an event's number, a mark of the program, or start, peak, end.
+        R"(Two tapes are compared by what was live at their peaks, unless you choose another figure; two moments always by
+what was live. A moment is a time (12.5s), an event number, a mark of the program, or start, peak, end.
 
 Examples:
   heaptape diff old.tape new.tape
@@ -35,8 +34,7 @@ struct Wishes {
 
 Result<CostKind> kind_of(const Wishes& wishes) {
   if (wishes.leaks + wishes.peak + wishes.allocations + wishes.temporary > 1) {
-    return Error{ErrorCode::Usage,
-                 "only one of --leaks, --peak, --allocations and --temporary can be compared at a time"};
+    return Error{ErrorCode::Usage, "give only one of --leaks, --peak, --allocations and --temporary"};
   }
   return wishes.leaks         ? CostKind::Leaks
          : wishes.allocations ? CostKind::Allocations
@@ -56,8 +54,8 @@ int diff(Arguments arguments) {
   list.flag("--temporary", wishes.temporary, "compare temporary blocks");
   list.text("--from MOMENT", wishes.from, "the earlier of two moments of one tape");
   list.text("--to MOMENT", wishes.to, "the later one");
-  list.number("-n,--rows N", wishes.rows, "show so many stacks (default: 20)");
-  list.flag("--json", wishes.json, "one JSON object with all changes");
+  list.number("-n,--rows N", wishes.rows, "show at most N stacks (default: 20)");
+  list.flag("--json", wishes.json, "print all changes as one JSON object");
   common.add_filters(list);
   common.add_names_and_color(list);
   add_two(list, wishes.before, wishes.after);
@@ -67,7 +65,7 @@ int diff(Arguments arguments) {
   const Result<CostKind> kind = kind_of(wishes);
   if (!kind) return fail(kind.error());
   if (moments && wishes.after.is_named())
-    return fail({ErrorCode::Usage, "--from and --to compare moments of one tape, not of two"});
+    return fail({ErrorCode::Usage, "--from and --to compare moments of one tape; give only one"});
   if (!moments && !wishes.after.is_named())
     return fail({ErrorCode::Usage, "diff needs two tapes, or one with --from and --to"});
   const Result<TextStyle> style = common.style();

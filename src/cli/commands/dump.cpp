@@ -21,9 +21,9 @@ constexpr CommandHelp kHelp{
     .usage = "heaptape dump [options] [TAPE]",
     .purpose =
         "Prints every event of a tape in order: its number, the time in seconds since the recording began, thread, "
-        "kind, address and size, and below it the call stack, innermost frame first, as module+offset. What the "
-        "program said about itself (marks, texts, numbers) stands in between.",
-    .more = R"(POSITION is an event's number (1000), a time (12.5s, 200ms, 300us), start, peak, end, the name of
+        "kind, address and size, and below it the call stack, innermost frame first, as module+offset. The program's "
+        "own marks, texts and numbers appear in between.",
+    .more = R"(POSITION is an event number (1000), a time (12.5s, 200ms, 300us), start, peak, end, the name of
 a mark, or a sum such as peak-10. Both ends are included.
 
 Examples:
@@ -121,15 +121,15 @@ int dump(Arguments arguments) {
   OptionList list("dump");
   list.text("--from POSITION", options.from, "first event to print");
   list.text("--to POSITION", options.to, "last event to print");
-  list.text("--thread N", options.thread, "events of this thread only: its number on the tape, or the kernel's id");
+  list.text("--thread N", options.thread, "only events of this thread: its number on the tape, or the kernel's id");
   list.text("--kind KINDS", options.kinds,
-            "events of these kinds only, separated by commas: malloc, free, new[], ... or the groups alloc, "
+            "only events of these kinds, separated by commas: malloc, free, new[], ... or the groups alloc, "
             "release, map, pool");
   list.text("--where FILTER", options.where,
-            "events that a filter accepts, such as 'size>1M and fn~parse' (docs/guide/filters.md)");
+            "only events that match, such as 'size>1M and fn~parse' (docs/guide/filters.md)");
   list.flag("--no-stacks", options.no_stacks, "leave out the call stacks: one line per event");
-  list.flag("--cpu", options.cpu, "the samples of the CPU profile instead of the events");
-  list.flag("--json", options.json, "one JSON object per line");
+  list.flag("--cpu", options.cpu, "print the samples of the CPU profile instead of events");
+  list.flag("--json", options.json, "print one JSON object per line");
   options.tape.add(list);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
 

@@ -28,10 +28,10 @@
 namespace heaptape::cli {
 namespace {
 
-constexpr CommandHelp kHelp{
-    .usage = "heaptape export --format FORMAT [options] [TAPE]",
-    .purpose = "Writes what is on a tape in a format that another tool reads, to standard output or to a file.",
-    .more = R"(Formats:
+constexpr CommandHelp kHelp{.usage = "heaptape export --format FORMAT [options] [TAPE]",
+                            .purpose =
+                                "Converts a tape to a format that another tool reads, on standard output or in a file.",
+                            .more = R"(Formats:
   pprof       gzipped protobuf: go tool pprof, profiling servers
   folded      one line per stack: flamegraph.pl, inferno
   gprof2dot   JSON for gprof2dot -f json, one file per label
@@ -114,7 +114,7 @@ int write_file(const MakeFile& file, Packing packing, bool binary, const std::fu
   Result<OutputFile> output = OutputFile::create(file);
   if (!output) return fail(output.error());
   if (binary && output.value().is_terminal()) {
-    say("this format is not for a terminal; name a file with -o, or pipe it");
+    say("this format is binary; give a file with -o, or pipe it");
     return kTrouble;
   }
   Sink sink([&](std::string_view bytes) { return output.value().write(bytes); }, packing);
@@ -129,8 +129,8 @@ int write_file(const MakeFile& file, Packing packing, bool binary, const std::fu
 
 constexpr std::string_view kSnapshot = "snapshot-";
 
-// What a label stands for: "leaked", "maximum", "allocated", "temporary", "snapshot-N" (what was live at the N-th mark, from 0), or
-// what was live at a moment.
+// What a label stands for: "leaked", "maximum", "allocated", "temporary", "snapshot-N" (live at the N-th mark, from 0),
+// or what was live at a moment.
 Result<std::vector<CostOfStack>> costs_of_label(const TapeView& view, const ExportInput& input,
                                                 const std::string& label) {
   const std::pair<std::string_view, Quantity> known[] = {{"leaked", Quantity::Live},
@@ -145,10 +145,9 @@ Result<std::vector<CostOfStack>> costs_of_label(const TapeView& view, const Expo
   }
   const Result<Moment> moment = view.moment(label);
   if (!moment) {
-    return Error{ErrorCode::Usage,
-                 "there is no label '" + label +
-                     "' here; known are leaked, maximum, allocated, temporary, snapshot-N for the N-th "
-                     "mark, and moments (12.5s, 1000, a mark's name)"};
+    return Error{ErrorCode::Usage, "unknown label '" + label +
+                                       "'; give leaked, maximum, allocated, temporary, snapshot-N for the N-th "
+                                       "mark, or a moment (12.5s, 1000, a mark's name)"};
   }
   return costs_at(input, moment.value().event);
 }
@@ -170,7 +169,7 @@ int write_label(const TapeView& view, const ExportInput& input, const std::strin
 int write_gprof2dot(const TapeView& view, const ExportInput& input, const ExportOptions& options) {
   if (!options.label.empty()) return write_label(view, input, options.label, {options.output, options.force});
   if (options.output.empty() || options.output == "-") {
-    say("gprof2dot reads one label at a time: choose it with --label, or name a file with -o to get one for each");
+    say("gprof2dot reads one label at a time: choose it with --label, or give a file with -o to get one for each");
     return kTrouble;
   }
   std::vector<std::string> labels{"leaked", "maximum"};
@@ -185,7 +184,7 @@ int write_gprof2dot(const TapeView& view, const ExportInput& input, const Export
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-// An option that the format does not have is a mistake, not to be passed over.
+// An option that the format does not have is a mistake; silence would hide it.
 std::optional<std::string> misplaced_option(const OptionList& list, const std::string& format) {
   const std::pair<const char*, const char*> owners[] = {{"--value", "folded"},
                                                         {"--blocks", "folded"},
@@ -193,21 +192,21 @@ std::optional<std::string> misplaced_option(const OptionList& list, const std::s
                                                         {"--events", "csv"},
                                                         {"--threshold", "massif"}};
   for (const auto& [option, owner] : owners) {
-    if (list.given(option) && format != owner) return fmt::format("{} is an option of the format {}", option, owner);
+    if (list.given(option) && format != owner) return fmt::format("{} is only for the format {}", option, owner);
   }
   return std::nullopt;
 }
 
-// The formats in which CPU time has a place.
+// The formats that can hold CPU time.
 std::optional<std::string> cpu_mistake(const OptionList& list, const ExportOptions& options) {
   constexpr std::array kCpuFormats{"pprof", "folded", "callgrind", "speedscope"};
   if (!options.cpu) {
-    if (list.given("--segment")) return "--segment is of CPU time; say --cpu as well";
+    if (list.given("--segment")) return "--segment is about CPU time; pass --cpu as well";
     return std::nullopt;
   }
-  if (list.given("--value")) return "--value is of the heap; with --cpu it is CPU time";
+  if (list.given("--value")) return "--value is about the heap; leave it out with --cpu";
   if (std::find(kCpuFormats.begin(), kCpuFormats.end(), options.format) != kCpuFormats.end()) return std::nullopt;
-  return fmt::format("the format {} is about the heap; with --cpu it is pprof, folded, callgrind or speedscope",
+  return fmt::format("the format {} cannot hold CPU time; with --cpu use pprof, folded, callgrind or speedscope",
                      options.format);
 }
 
@@ -233,19 +232,19 @@ int export_tape(Arguments arguments) {
   ExportOptions options;
   ReportOptions reading;
   OptionList list("export");
-  list.text("-f,--format FORMAT", options.format, "one of those below");
-  list.text("-o,--output FILE", options.output, "write to this file, not to standard output");
-  list.flag("--force", options.force, "overwrite a file of that name");
+  list.text("-f,--format FORMAT", options.format, "one of the formats below");
+  list.text("-o,--output FILE", options.output, "write to this file instead of standard output");
+  list.flag("--force", options.force, "overwrite FILE if it exists");
   reading.add_names(list);
   list.text("--value WHAT", options.value, "folded: peak (default), live, allocated or temporary")
       .one_of({"peak", "live", "allocated", "temporary"});
   list.flag("--blocks", options.blocks, "folded: count blocks, not bytes");
   list.text("--label LABEL", options.label,
             "gprof2dot: leaked, maximum, allocated, temporary, snapshot-N, or a moment (12.5s, 1000, a mark's name)");
-  list.flag("--events", options.events, "csv: every event, not figures per stack");
-  list.number("--threshold PERCENT", options.threshold, "massif: join places below this share (default 1)");
+  list.flag("--events", options.events, "csv: a row per event, not per stack");
+  list.number("--threshold PERCENT", options.threshold, "massif: merge places below this share (default: 1)");
   list.flag("--cpu", options.cpu, "pprof, folded, callgrind, speedscope: CPU time, not the heap");
-  list.number("--segment N", options.segment, "of CPU time: one segment only");
+  list.number("--segment N", options.segment, "with --cpu: only this segment");
   options.tape.add(list);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
 
@@ -256,13 +255,13 @@ int export_tape(Arguments arguments) {
       std::find_if(kFormats.begin(), kFormats.end(), [&](const Format& known) { return known.name == options.format; });
   std::optional<std::string> mistake;
   if (options.format.empty())
-    mistake = "which format? name it with --format; 'heaptape export --help' lists them";
+    mistake = "no format given; pass --format ('heaptape export --help' lists them)";
   else if (format == kFormats.end())
-    mistake = fmt::format("there is no format '{}'; 'heaptape export --help' lists them", options.format);
+    mistake = fmt::format("unknown format '{}'; 'heaptape export --help' lists them", options.format);
   else if (!one_of(options.value, {"peak", "live", "allocated", "temporary"}))
-    mistake = fmt::format("--value is peak, live, allocated or temporary, not '{}'", options.value);
+    mistake = fmt::format("--value must be peak, live, allocated or temporary, not '{}'", options.value);
   else if (!(options.threshold >= 0 && options.threshold <= 100))
-    mistake = "--threshold is a percentage, from 0 to 100";
+    mistake = "--threshold must be a percentage from 0 to 100";
   else
     mistake = misplaced_option(list, options.format);
   if (!mistake) mistake = cpu_mistake(list, options);

@@ -1,5 +1,5 @@
-// heaptape gdb: a debugger that knows where pointers come from, on a core file and the tape of the program that left it, or on a program
-// that is being recorded.
+// heaptape gdb: a debugger that knows where pointers come from, on a core file and the tape of the program that left
+// it, or on a program that is being recorded.
 #include <unistd.h>
 
 #include <cerrno>
@@ -29,7 +29,7 @@ constexpr CommandHelp kHelp{
         "Starts gdb with the commands 'heaptape where EXPR', 'heaptape history EXPR', 'heaptape top' and 'heaptape "
         "leaks': on a core file and the tape of the program that left it, or on a program that is being recorded.",
     .more =
-        R"(PROGRAM is the executable; by default it is the one that the tape names. Everything after "--" is given to gdb.
+        R"(PROGRAM is the executable (default: the one named on the tape). Everything after "--" is passed to gdb.
 
 Examples:
   heaptape gdb server.tape core.4711
@@ -54,14 +54,14 @@ Result<std::string> program_of(const std::string& path) {
   const auto found = tape.value().meta().find("program");
   if (found != tape.value().meta().end() && ::access(found->second.c_str(), R_OK) == 0) return found->second;
   return Error{ErrorCode::NotFound,
-               path + " does not tell a program that is still there; name it: heaptape gdb TAPE CORE PROGRAM"};
+               "the program of " + path + " cannot be found; name it: heaptape gdb TAPE CORE PROGRAM"};
 }
 
 } // namespace
 
 int gdb(Arguments arguments) {
   std::string pid_text, tape, core, program;
-  // CLI11 would take what is behind "--" for words of ours.
+  // CLI11 would take what follows "--" for our own words.
   Arguments ours = arguments, for_gdb;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (std::string_view(arguments[i]) != "--") continue;
@@ -92,7 +92,7 @@ int gdb(Arguments arguments) {
     return become(words);
   }
   if (tape.empty() || core.empty()) {
-    say("which tape and which core file? 'heaptape gdb --help' says how");
+    say("give TAPE and CORE, or -p PID; see 'heaptape gdb --help'");
     return kTrouble;
   }
   for (const std::string& file : {tape, core}) {

@@ -1,4 +1,4 @@
-// heaptape import: tapes from what other tools recorded.
+// heaptape import: tapes from recordings of other tools.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,12 +19,11 @@ namespace {
 
 constexpr CommandHelp kHelp{
     .usage = "heaptape import heaptrack [options] FILE",
-    .purpose =
-        "Makes a tape from a data file of heaptrack (heaptrack.PROGRAM.PID.zst, .gz or plain), so that every report of "
-        "heaptape can be had of it. Totals, peak and what is live at the end are those of heaptrack_print.",
+    .purpose = "Makes a tape from a heaptrack data file (heaptrack.PROGRAM.PID.zst, .gz or plain), so every report of "
+               "heaptape works on it. Totals, peak and what is live at the end match heaptrack_print.",
     .more =
-        R"(heaptrack's files hold no addresses, threads or stacks of releases: addresses on the tape are made up, and all events
-belong to one thread. Times are as exact as heaptrack's, ten milliseconds.
+        R"(heaptrack's files hold no addresses, threads or stacks of releases: addresses on the tape are made up, and all
+events belong to one thread. Times are as exact as heaptrack's: ten milliseconds.
 
 Example:
   heaptape import heaptrack -o app.tape heaptrack.app.4711.zst
@@ -61,7 +60,7 @@ ReadBytes reader_of(const UniqueFd& fd, const std::string& path) {
   };
 }
 
-// heaptrack does not tell when the program was started; its file was last written when the program ended.
+// heaptrack does not record when the program started; its file was last written when the program ended.
 std::uint64_t written_ns(const UniqueFd& fd) {
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) return 0;
@@ -84,7 +83,7 @@ int import_file(const ImportOptions& options) {
   const Summary& summary = imported.value().summary;
   if (!imported.value().cut_off.empty()) say(imported.value().cut_off + "; the tape holds what came before");
   if (imported.value().odd_lines != 0)
-    say(fmt::format("skipped {} of a kind that is not known here", count_of(imported.value().odd_lines, "line")));
+    say(fmt::format("skipped {} of an unknown kind", count_of(imported.value().odd_lines, "line")));
   say(fmt::format("{}: {}, peak {}, live at the end {} in {}", options.output, count_of(summary.events, "event"),
                   bytes_text(summary.peak_bytes), bytes_text(summary.live_bytes),
                   count_of(summary.live_blocks, "block")));
@@ -96,18 +95,19 @@ int import_file(const ImportOptions& options) {
 int import_tape(Arguments arguments) {
   ImportOptions options;
   OptionList list("import");
-  list.text("-o,--output TAPE", options.output, "name of the tape; default: the file's, ending in .tape");
-  list.flag("--force", options.force, "overwrite a tape of that name");
+  list.text("-o,--output TAPE", options.output, "name of the tape (default: FILE's name, ending in .tape)");
+  list.flag("--force", options.force, "overwrite TAPE if it exists");
   list.word("TOOL", options.tool);
   list.word("FILE", options.file);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
   if (options.tool != "heaptrack") {
-    say(options.tool.empty() ? std::string("import from what? 'heaptape import heaptrack FILE'")
-                             : fmt::format("cannot import from '{}'; known is: heaptrack", options.tool));
+    say(options.tool.empty()
+            ? std::string("nothing to import; use 'heaptape import heaptrack FILE'")
+            : fmt::format("cannot import from '{}'; use 'heaptape import heaptrack FILE'", options.tool));
     return kTrouble;
   }
   if (options.file.empty()) {
-    say("which file? 'heaptape import heaptrack FILE'");
+    say("no file given; use 'heaptape import heaptrack FILE'");
     return kTrouble;
   }
   if (options.output.empty()) options.output = default_output(options.file);

@@ -1,4 +1,4 @@
-// heaptape index: makes the index of a tape, which reports open instead of the events.
+// heaptape index: builds the index of a tape, which reports read instead of the events.
 #include "analysis/index/index.h"
 
 #include "cli/commands/commands.h"
@@ -12,11 +12,10 @@ namespace heaptape::cli {
 namespace {
 
 constexpr CommandHelp kHelp{.usage = "heaptape index [--force] [TAPE]",
-                            .purpose = "Goes over all events once and appends an index to the tape: totals, figures "
-                                       "per call stack, the peak, a timeline, "
-                                       "and places to start from when a moment is wanted. 'heaptape record' does this "
-                                       "at its end, and the first report on "
-                                       "a tape without an index does it too.",
+                            .purpose = "Reads all events once and appends an index to the tape: totals, figures per "
+                                       "call stack, the peak, a timeline, and keyframes from which any moment is "
+                                       "reached quickly. 'heaptape record' does this at its end, and so does the "
+                                       "first report on a tape without an index.",
                             .more = R"(Examples:
   heaptape index big.tape
 )"};
@@ -28,13 +27,13 @@ int index(Arguments arguments) {
   bool force = false;
   OptionList list("index");
   list.word("TAPE", choice.path);
-  list.flag("--force", force, "make a new one even if the tape has a good one");
+  list.flag("--force", force, "build a new index even if the tape has a good one");
   if (const auto status = parse(list, kHelp, arguments)) return *status;
   {
     const Result<TapeReader> tape = open_chosen_tape(choice);
     if (!tape) return fail(tape.error());
     if (!force && load_index(tape.value()).state == IndexState::Good) {
-      say(choice.path + " has an index already; --force makes a new one");
+      say(choice.path + " already has an index; --force builds a new one");
       return kOk;
     }
   }

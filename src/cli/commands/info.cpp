@@ -14,8 +14,8 @@ namespace {
 constexpr CommandHelp kHelp{
     .usage = "heaptape info [options] [TAPE]",
     .purpose =
-        "Says what a tape holds: the program and how it ended, counts and totals, what was lost, threads, modules "
-        "with build-ids, and what takes the space.",
+        "Shows what a tape holds: the program and how it ended, counts and totals, what was lost, threads, modules "
+        "with build-ids, and what takes up the space.",
     .more = R"(Examples:
   heaptape info app.tape
   heaptape info --json app.tape | jq .peak_bytes
@@ -29,7 +29,7 @@ int info(Arguments arguments) {
   bool all = false;
   OptionList list("info");
   list.flag("--all", all, "list all threads and modules, however many");
-  list.flag("--json", json, "one JSON object with everything");
+  list.flag("--json", json, "print everything as one JSON object");
   choice.add(list);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr CommandHelp kHelp{
     .usage = "heaptape ps [--json]",
-    .purpose = "Lists your programs that are being recorded (root: everybody's).",
+    .purpose = "Lists your programs that are being recorded (as root: everybody's).",
     .more =
         R"(Every command that reads a tape can ask about one of them: heaptape leaks -p PID. So can 'heaptape mark', 'snapshot'
 and 'stop'.

@@ -26,7 +26,7 @@ namespace {
 
 constexpr CommandHelp kHelp{
     .usage = "heaptape record [options] [--] PROGRAM [ARGS...]",
-    .purpose = "Runs PROGRAM and records every allocation and release, with thread, time and call stack, onto a tape. "
+    .purpose = "Runs PROGRAM and records every allocation and release on a tape, with thread, time and call stack. "
                "Everything after PROGRAM belongs to the program.",
     .more = R"(Examples:
   heaptape record ./server --port 8080
@@ -37,16 +37,16 @@ constexpr CommandHelp kHelp{
                   --free-fn g_free ./app
   heaptape record --no-tape --log=/var/log/server.log --log-max 50M -- ./server
 
-Ends with the program's own status, 128+N when signal N killed it, 127 when it was not
-found, 126 when it could not be executed, and 2 when the recording could not begin; then
+Exits with the program's own status; 128+N when signal N killed it, 127 when it was not
+found, 126 when it could not be executed, and 2 when the recording could not start and
 the program was not run.
 
-The options can come from the environment, too: HEAPTAPE_OUTPUT, HEAPTAPE_FORCE=1,
+Options can come from the environment too: HEAPTAPE_OUTPUT, HEAPTAPE_FORCE=1,
 HEAPTAPE_QUIET=1, HEAPTAPE_FOLLOW=1, HEAPTAPE_FREE_STACKS=0, HEAPTAPE_MAX_DEPTH,
 HEAPTAPE_MAX_TAPE, HEAPTAPE_ON_FULL, HEAPTAPE_CPU, HEAPTAPE_HEAP=0, HEAPTAPE_ALLOC_FN,
 HEAPTAPE_FREE_FN, HEAPTAPE_TAPE=0, HEAPTAPE_LOG, HEAPTAPE_MAX_LIVE and so on.
-HEAPTAPE_RUNTIME_DIR is the folder for the sockets by which others ask about the recording
-('heaptape ps'). So a program can be recorded that is started without heaptape:
+HEAPTAPE_RUNTIME_DIR is the folder of the sockets by which other commands reach the
+recording ('heaptape ps'). This also records a program that is started without heaptape:
 LD_PRELOAD=/path/to/libheaptape.so PROGRAM.
 )"};
 
@@ -66,7 +66,7 @@ int end_with(const LaunchOutcome& outcome) {
 
 int become(const Program& program) { return end_with(run_unrecorded(program, environ)); }
 
-// gdb and perf start the program themselves, as often as they like; so the recorder starts a collector each time.
+// gdb and perf start the program themselves, as often as they like, so the recorder starts a collector each time.
 int run_under_tool(const RecordRequest& request, const Program& program, const std::vector<std::string>& variables) {
   std::vector<std::string> command = program.arguments;
   command.front() = program.path;
@@ -192,29 +192,27 @@ int record(Arguments arguments) {
 
   OptionList list("record");
   list.text("-o,--output FILE", texts.output,
-            "name of the tape: %p is the program's pid, %n its name, %t the time (default: heaptape.%n.%p.tape)");
+            "name of the tape: %p is the pid, %n the program's name, %t the time (default: heaptape.%n.%p.tape)");
   list.flag("--force", collector.force, "overwrite the tape if it exists");
   list.flag("-q,--quiet", collector.quiet, "print no summary at the end");
-  list.flag("--follow", request.options.follow, "record the program's children too, each on a tape of its own");
-  list.flag("--no-free-stacks", no_free_stacks, "record no call stacks for releases: quicker, smaller");
-  list.text("--max-depth N", texts.max_depth, "frames to record of a call stack, at most 4096 (default: 1024)");
+  list.flag("--follow", request.options.follow, "record child processes too, each on its own tape");
+  list.flag("--no-free-stacks", no_free_stacks, "record no call stacks for releases: faster and smaller");
+  list.text("--max-depth N", texts.max_depth, "record at most N frames per call stack, up to 4096 (default: 1024)");
   list.text("--max-tape SIZE", texts.max_tape,
-            "stop recording when the tape has this size (500M, 2G); the program goes on");
+            "stop recording when the tape reaches this size (500M, 2G); the program runs on");
   list.text("--on-full WHAT", texts.on_full,
-            "when the program outruns the recording: 'wait' (the default, nothing is lost) or 'drop' (and count)")
+            "when the program outruns the recording: 'wait' (default; nothing is lost) or 'drop' (and count)")
       .one_of({"wait", "drop"});
   list.optional_text(
       "--cpu[=HZ]", texts.cpu,
-      "sample the CPU time of every thread too, so many times per second of it: --cpu=HZ, 1 to 5000 (default: 100)");
-  list.flag("--no-heap", no_heap, "record no heap events: with --cpu, a CPU profile alone");
-  list.flag("--no-symbols", no_symbols, "put no names of functions and lines on the tape");
-  list.flag("--no-index", no_index, "make no index at the end; the first report makes it instead");
-  list.repeated(
-      "--alloc-fn FUNCTION", alloc_functions,
-      "what this function of a library returns counts as a block of a pool: NAME[:SIZE-ARG[:COUNT-ARG]][=POOL], "
-      "arguments counted from 1 (default: 1); may be given again");
-  list.repeated("--free-fn FUNCTION", free_functions,
-                "this function frees such blocks: NAME[:PTR-ARG]; may be given again");
+      "also sample every thread HZ times per second of its CPU time: --cpu=HZ, 1 to 5000 (default: 100)");
+  list.flag("--no-heap", no_heap, "record no heap events: with --cpu, only a CPU profile");
+  list.flag("--no-symbols", no_symbols, "put no function names and lines on the tape");
+  list.flag("--no-index", no_index, "build no index at the end; the first report does it instead");
+  list.repeated("--alloc-fn FUNCTION", alloc_functions,
+                "what this library function returns counts as a block of a pool: NAME[:SIZE-ARG[:COUNT-ARG]][=POOL], "
+                "arguments counted from 1 (default: 1); repeatable");
+  list.repeated("--free-fn FUNCTION", free_functions, "this function frees such blocks: NAME[:PTR-ARG]; repeatable");
   list.flag("--debugger", request.debugger, "run the program in gdb");
   list.flag("--perf", request.perf, "run the program under 'perf record', into heaptape.PROGRAM.perf.data")
       .excludes("--debugger");
@@ -228,7 +226,7 @@ int record(Arguments arguments) {
   const RecordArguments split = split_record_arguments(list, arguments);
   if (const auto status = parse(list, kHelp, split.options)) return *status;
   if (split.command.empty()) {
-    say("which program? 'heaptape record --help' says how");
+    say("no program given; see 'heaptape record --help'");
     return kTrouble;
   }
   if (const Result<> taken = take_texts(texts, collector); !taken) return fail(taken.error());
@@ -238,7 +236,7 @@ int record(Arguments arguments) {
   if (no_free_stacks) collector.free_stacks = false;
   if (no_heap) collector.heap = false;
   if (!collector.heap && collector.cpu_hz == 0) {
-    say("--no-heap leaves nothing to record; say --cpu as well");
+    say("--no-heap leaves nothing to record; pass --cpu as well");
     return kTrouble;
   }
   if (no_symbols) collector.symbols = false;

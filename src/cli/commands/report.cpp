@@ -16,12 +16,11 @@ namespace {
 
 constexpr CommandHelp kHelp{
     .usage = "heaptape report [options] [TAPE]",
-    .purpose = "Says what a program did with its heap: a first page with what stands out, then trees of the call "
-               "stacks behind "
-               "it. With --leaks, --peak, ... only the trees asked for.",
-    .more = R"(A moment is a time (12.5s, 200ms), an event's number, a mark that the program set, or start, peak, end.
-In a tree the innermost function comes first and its callers below it (--bottom-up), or main first (--top-down). Children and
-the line for pruned places add up to their parent exactly.
+    .purpose = "Shows what a program did with its heap: a first page with what stands out, then trees of the call "
+               "stacks behind it. With --leaks, --peak, ... only those trees.",
+    .more = R"(A moment is a time (12.5s, 200ms), an event number, a mark set by the program, or start, peak, end.
+A tree shows the innermost function first and its callers below it (--bottom-up), or main first (--top-down).
+Children and the line for pruned places add up to their parent exactly.
 
 Examples:
   heaptape report app.tape
@@ -55,11 +54,10 @@ Result<> finish_request(Wishes& wishes) {
     if (wanted) wishes.request.sections.insert(section);
   }
   TreeOptions& tree = wishes.request.tree;
-  if (wishes.top_down && wishes.bottom_up)
-    return Error{ErrorCode::Usage, "--top-down and --bottom-up exclude each other"};
+  if (wishes.top_down && wishes.bottom_up) return Error{ErrorCode::Usage, "give either --top-down or --bottom-up"};
   if (wishes.top_down) tree.direction = TreeDirection::TopDown;
   if (tree.threshold_percent < 0 || tree.threshold_percent > 100)
-    return Error{ErrorCode::Usage, "--threshold is a percentage from 0 to 100"};
+    return Error{ErrorCode::Usage, "--threshold must be a percentage from 0 to 100"};
   static constexpr std::array kWords{std::pair{"function", GroupBy::Function}, std::pair{"line", GroupBy::Line},
                                      std::pair{"file", GroupBy::File},         std::pair{"module", GroupBy::Module},
                                      std::pair{"thread", GroupBy::Thread},     std::pair{"size", GroupBy::Size}};
@@ -68,19 +66,19 @@ Result<> finish_request(Wishes& wishes) {
     tree.by = by;
     return Unit{};
   }
-  return Error{ErrorCode::Usage, "--by is function, line, file, module, thread or size, not '" + wishes.by + "'"};
+  return Error{ErrorCode::Usage, "--by must be function, line, file, module, thread or size, not '" + wishes.by + "'"};
 }
 
 void add_tree_options(OptionList& list, Wishes& wishes) {
   list.number("--threshold PERCENT", wishes.request.tree.threshold_percent,
-              "leave out places below this share of the whole (default: 1)");
-  list.number("--depth N", wishes.request.tree.depth, "show so many levels only");
+              "leave out places below this share of the total (default: 1)");
+  list.number("--depth N", wishes.request.tree.depth, "show at most N levels");
   list.flag("--bottom-up", wishes.bottom_up, "innermost functions first, callers below (default)");
   list.flag("--top-down", wishes.top_down, "outermost functions first, callees below");
   list.text("--by WHAT", wishes.by, "function (default), line, file, module, thread or size")
       .one_of({"function", "line", "file", "module", "thread", "size"});
-  list.flag("--expand", wishes.expand, "every frame on a line with its cost, also where nothing branches off");
-  list.flag("--json", wishes.json, "one JSON object with everything");
+  list.flag("--expand", wishes.expand, "show every frame on a line of its own, even where nothing branches off");
+  list.flag("--json", wishes.json, "print everything as one JSON object");
 }
 
 void add_section_options(OptionList& list, Wishes& wishes) {
@@ -92,12 +90,13 @@ void add_section_options(OptionList& list, Wishes& wishes) {
   section("--maximum", Section::Peak, "the same as --peak");
   // For old scripts. The peak costs nothing extra here, so there is nothing to leave out.
   list.flag("--no-maximum", wishes.no_maximum, "has no effect").hidden();
-  section("--allocations", Section::Allocations, "everything ever allocated; with --from or --to, all between");
-  section("--cost", Section::Cost, "CPU time in allocation functions by who called them; needs a recording with --cpu");
-  section("--temporary", Section::Temporary, "blocks that their thread freed as its very next step");
+  section("--allocations", Section::Allocations,
+          "everything ever allocated; with --from or --to, everything in between");
+  section("--cost", Section::Cost, "CPU time in allocation functions, by caller; needs a recording with --cpu");
+  section("--temporary", Section::Temporary, "blocks that their thread freed as its very next event");
   list.text("--at MOMENT", wishes.request.at, "what was live at a moment");
-  list.text("--from MOMENT", wishes.request.from, "what was allocated after this moment and still lived at --to");
-  list.text("--to MOMENT", wishes.request.to, "the end of that; default: the end of the tape");
+  list.text("--from MOMENT", wishes.request.from, "what was allocated after this moment and still live at --to");
+  list.text("--to MOMENT", wishes.request.to, "the later moment (default: the end of the tape)");
   section("--snapshots", Section::Snapshots, "what was live at each mark of the program");
   section("--deltas", Section::Deltas, "what is new at each mark since the one before");
   section("--cumulative", Section::Cumulative, "what is new at each mark since the first one");

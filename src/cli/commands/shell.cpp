@@ -1,4 +1,4 @@
-// heaptape shell: asks a tape, line by line.
+// heaptape shell: questions to a tape, line by line.
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,11 +24,11 @@ namespace {
 constexpr CommandHelp kHelp{
     .usage = "heaptape shell [options] [TAPE]",
     .purpose =
-        "A cursor on a tape and every question about the heap at that moment: what lived at an address, who freed it, "
-        "what happened just before. Commands come from the terminal, from --command, or from standard input.",
+        "Moves a cursor over a tape and answers questions about the heap at that moment: what lived at an address, who "
+        "freed it, what happened just before. Commands come from the terminal, --command, or standard input.",
     .more =
-        R"(POSITION is an event's number, a time (12.5s), peak, start, end, the name of a mark, or a sum such as peak-1.
-Type 'help' for the commands. Most of them also work alone: heaptape explain TAPE ADDR.
+        R"(POSITION is an event number, a time (12.5s), peak, start, end, the name of a mark, or a sum such as peak-1.
+Type 'help' for the commands. Most also work on their own: heaptape explain TAPE ADDR.
 
 Examples:
   heaptape shell app.tape
@@ -42,7 +42,7 @@ void on_interrupt(int) {
   if (g_session != nullptr) g_session->stop();
 }
 
-// Ctrl-C sets a flag that searches look at; it also ends a read, for the handler is not restarted.
+// Ctrl-C sets a flag that searches look at; it also interrupts a read, for the handler has no SA_RESTART.
 class Interrupts {
 public:
   explicit Interrupts(Session& session) {
@@ -131,9 +131,9 @@ int shell(Arguments arguments) {
   SessionWishes wishes;
   std::vector<std::string> lines;
   OptionList list("shell");
-  list.repeated("-c,--command CMD", lines, "run this command and end; repeatable");
-  list.text("--at POSITION", wishes.at, "where the cursor stands at first (default: end)");
-  list.number("--limit N", wishes.limit, "the tape seems to end with event N").between(1, 1'000'000'000'000);
+  list.repeated("-c,--command CMD", lines, "run this command and exit; repeatable");
+  list.text("--at POSITION", wishes.at, "where the cursor starts (default: end)");
+  list.number("--limit N", wishes.limit, "act as if the tape ended with event N").between(1, 1'000'000'000'000);
   list.text("--names FORM", wishes.names, "short (default), full (with parameters and template arguments) or mangled")
       .one_of({"short", "full", "mangled"});
   list.text("--color WHEN", wishes.color, "auto (default: on a terminal, unless NO_COLOR is set), always or never")

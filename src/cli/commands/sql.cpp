@@ -19,8 +19,8 @@ constexpr CommandHelp kHelp{
     .usage = "heaptape sql [options] [TAPE] [SQL]",
     .purpose = "Answers questions in SQL. The tables are events, blocks, live, stacks, frames, threads, modules, marks "
                "and samples; SQL may also be .tables, .schema TABLE or .help.",
-    .more = R"(Several statements are separated by semicolons. Without SQL, or with -, it is read from standard input.
-A tape is only read; CREATE TEMP TABLE ... AS SELECT ... keeps an answer for the next statement.
+    .more = R"(Separate statements with semicolons. Without SQL, or with -, it is read from standard input.
+The tape is never changed; CREATE TEMP TABLE ... AS SELECT ... keeps an answer for the next statement.
 
 Examples:
   heaptape sql app.tape .schema
@@ -68,7 +68,7 @@ int sql(Arguments arguments) {
     words.pop_back();
   }
   const std::size_t tapes = tape.is_named() ? 0 : 1; // among the words, at most
-  if (words.size() > tapes + 1) return fail({ErrorCode::Usage, "SQL is one argument: put it in quotes"});
+  if (words.size() > tapes + 1) return fail({ErrorCode::Usage, "SQL must be one argument; put it in quotes"});
 
   const Result<SqlFormat> format = parse_sql_format(format_name);
   if (!format) return fail(format.error());

@@ -1,4 +1,4 @@
-// heaptape symbolize: names for a tape's frames, from files that are here now.
+// heaptape symbolize: names for a tape's frames, from the files present now.
 #include <algorithm>
 
 #include "base/number_text.h"
@@ -15,9 +15,8 @@ namespace {
 
 constexpr CommandHelp kHelp{.usage = "heaptape symbolize [options] [TAPE]",
                             .purpose = "Looks up functions, files and lines for every frame on a tape and adds what is "
-                                       "new or better to the tape. A file "
-                                       "is used only if its build-id is the recorded one. 'heaptape record' has done "
-                                       "this already with what was there then.",
+                                       "new or better to it. A file is used only if its build-id matches the recorded "
+                                       "one. 'heaptape record' has already done this with the files of that time.",
                             .more = R"(Examples:
   heaptape symbolize server.tape                       (with new debug packages)
   heaptape symbolize --debug-dir symbols/ server.tape  (or symbols/.build-id/)
@@ -53,10 +52,10 @@ int symbolize(Arguments arguments) {
   bool no_debuginfod = false, quiet = false;
   OptionList list("symbolize");
   list.word("TAPE", choice.path);
-  list.repeated("--debug-dir DIR", debug_dirs, "folder with separate debug files, beside /usr/lib/debug (repeatable)");
-  list.text("--sysroot DIR", how.options.sysroot, "folder that holds the files of the machine where the program ran");
+  list.repeated("--debug-dir DIR", debug_dirs, "folder with separate debug files, besides /usr/lib/debug; repeatable");
+  list.text("--sysroot DIR", how.options.sysroot, "folder with the files of the machine where the program ran");
   list.flag("--no-debuginfod", no_debuginfod, "do not ask the servers in $DEBUGINFOD_URLS");
-  list.flag("-q,--quiet", quiet, "do not list what was found where");
+  list.flag("-q,--quiet", quiet, "do not list what was found");
   if (const auto status = parse(list, kHelp, arguments)) return *status;
   how.options.debug_dirs.insert(how.options.debug_dirs.begin(), debug_dirs.begin(), debug_dirs.end());
   how.options.debuginfod = !no_debuginfod;

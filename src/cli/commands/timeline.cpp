@@ -18,8 +18,8 @@ constexpr CommandHelp kHelp{
         "Draws the live heap over the time of the run, with the program's resident memory as a line, the peak and the "
         "program's marks.",
     .more =
-        R"(Each column shows the highest value in its stretch of time, so no peak is lost. --csv and --json give numbers at the
-finest resolution of the tape's index.
+        R"(Each column shows the highest value in its stretch of time, so no peak is lost. --csv and --json give numbers at
+the finest resolution of the tape's index.
 
 Examples:
   heaptape timeline app.tape
@@ -35,14 +35,14 @@ int timeline(Arguments arguments) {
   ReportOptions common;
   OptionList list("timeline");
   list.number("--height N", height, "rows of the picture (default: 16)");
-  list.flag("--csv", csv, "a line of numbers per stretch of time");
-  list.flag("--json", json, "one JSON object with an array per figure");
+  list.flag("--csv", csv, "print a line of numbers per stretch of time");
+  list.flag("--json", json, "print a JSON object with an array per figure");
   common.add_names_and_color(list);
   tape.add(list);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
 
   constexpr std::size_t kHighest = 200;
-  if (height < 2 || height > kHighest) return fail({ErrorCode::Usage, "--height is a number from 2 to 200"});
+  if (height < 2 || height > kHighest) return fail({ErrorCode::Usage, "--height must be from 2 to 200"});
   const Result<TextStyle> style = common.style();
   if (!style) return fail(style.error());
   const Result<TapeView> view = common.open(tape);

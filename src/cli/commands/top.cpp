@@ -19,15 +19,13 @@ namespace {
 
 constexpr CommandHelp kHelp{
     .usage = "heaptape top [options] [TAPE | -p PID]",
-    .purpose = "A table of the functions or stacks with the largest figures: live at the peak, live at the end, ever "
-               "allocated, "
-               "temporary. Of a program that is being recorded: a live view, or a table now and then.",
+    .purpose = "Prints a table of the functions or stacks with the largest figures: live at the peak, live at the end, "
+               "ever allocated, temporary. For a program that is being recorded: a live view, or a table at intervals.",
     .more =
-        R"(A stack is charged to its innermost function that is no plumbing (operator new, xmalloc, std::vector, libc, ...).
+        R"(A stack is charged to its innermost function that is not plumbing (operator new, xmalloc, std::vector, libc, ...).
 
-With -p PID, or with a TAPE that is still being written when standard output is a terminal: a full-screen view; h in
-it lists the keys. --once prints the largest stacks of now, --every T prints them again and again and once more when the
-program ends, the largest last.
+With -p PID, or with a TAPE that is still being written, a terminal shows a full-screen view; press h for the keys.
+--once prints the largest stacks now, --every T prints them at intervals and when the program ends, largest last.
 
 Examples:
   heaptape top app.tape
@@ -49,15 +47,15 @@ Result<TopOptions> top_options(const std::string& sort, const std::string& by, b
   else if (sort == "temporary")
     options.sort = TopSort::Temporary;
   else
-    return Error{ErrorCode::Usage, "--sort is allocated, live, peak or temporary, not '" + sort + "'"};
+    return Error{ErrorCode::Usage, "--sort must be allocated, live, peak or temporary, not '" + sort + "'"};
   if (by == "stack")
     options.by = TopBy::Stack;
   else if (by != "function")
-    return Error{ErrorCode::Usage, "--by is function or stack, not '" + by + "'"};
+    return Error{ErrorCode::Usage, "--by must be function or stack, not '" + by + "'"};
   return options;
 }
 
-// What is said about a recording that is going on.
+// Options about a recording that is still running.
 struct LiveRequest {
   bool once = false, first = false, frames = false;
   std::string every, output;
@@ -73,7 +71,7 @@ Result<TopOrder> live_order(const std::string& sort) {
   if (sort == "rate") return TopOrder::Rate;
   if (sort == "blocks") return TopOrder::Blocks;
   return Error{ErrorCode::Usage,
-               "of a running program, --sort is live, growth, allocated, rate or blocks, not '" + sort + "'"};
+               "for a running program, --sort must be live, growth, allocated, rate or blocks, not '" + sort + "'"};
 }
 
 int live_top(const LiveRequest& arguments, const TapeChoice& tape, const std::string& sort, std::size_t rows, bool json,
@@ -87,12 +85,13 @@ int live_top(const LiveRequest& arguments, const TapeChoice& tape, const std::st
                   .json = json,
                   .output = arguments.output,
                   .style = style};
-  if (json && !options.plain) return fail({ErrorCode::Usage, "--json of a running program needs --once or --every T"});
+  if (json && !options.plain)
+    return fail({ErrorCode::Usage, "for a running program, --json needs --once or --every T"});
   if (!sort.empty()) {
     const Result<TopOrder> order = live_order(sort);
     if (!order) return fail(order.error());
     if (options.plain && order.value() != TopOrder::Live)
-      return fail({ErrorCode::Usage, "the tables of --once and --every are by live; leave --sort out"});
+      return fail({ErrorCode::Usage, "--once and --every always sort by live; leave --sort out"});
     options.order = order.value();
   }
   if (!arguments.every.empty()) {
@@ -124,19 +123,19 @@ int top(Arguments arguments) {
   ReportOptions common;
   OptionList list("top");
   list.text("--sort FIGURE", sort,
-            "peak (default), live, allocated or temporary; of a running program: live (default), "
+            "peak (default), live, allocated or temporary; for a running program: live (default), "
             "growth, allocated, rate or blocks")
       .one_of({"peak", "live", "allocated", "temporary", "growth", "rate", "blocks"});
   list.text("--by WHAT", by, "function (default) or stack").one_of({"function", "stack"});
   list.flag("--blocks", blocks, "count blocks instead of bytes");
-  list.number("-n,--rows N", rows, "show so many rows (default: 20; of a running program 10)");
-  list.flag("--json", json, "one JSON array with the rows");
-  list.flag("--once", live.once, "print what is in use now, and end");
-  list.text("--every TIME", live.every, "print it every so often, and when the program ends (2s, 1min)");
-  list.number("--count N", live.count, "with --every: so many times");
-  list.flag("--first", live.first, "with --once or --every: the largest first, not last");
+  list.number("-n,--rows N", rows, "show at most N rows (default: 20, or 10 for a running program)");
+  list.flag("--json", json, "print the rows as a JSON array");
+  list.flag("--once", live.once, "print what is in use now, and exit");
+  list.text("--every TIME", live.every, "print it at this interval (2s, 1min), and when the program ends");
+  list.number("--count N", live.count, "with --every: print at most N times");
+  list.flag("--first", live.first, "with --once or --every: largest first, not last");
   list.flag("--frames", live.frames, "with --once or --every: whole stacks");
-  list.text("-o,--output FILE", live.output, "with --once or --every: into this file");
+  list.text("-o,--output FILE", live.output, "with --once or --every: write to this file");
   common.add_where(list);
   common.add_filters(list);
   common.add_names_and_color(list);
@@ -154,7 +153,7 @@ int top(Arguments arguments) {
     return live_top(live, tape, sort, rows != 0 ? rows : 10, json, style.value());
   }
   if (!live.output.empty() || live.first || live.frames || live.count != 0)
-    return fail({ErrorCode::Usage, "-o, --first, --frames and --count go with --once or --every T"});
+    return fail({ErrorCode::Usage, "-o, --first, --frames and --count need --once or --every T"});
   if (!tape.path.empty() && !json && on_screen && is_being_written(tape.path))
     return live_top(live, tape, sort, 0, false, style.value());
   const Result<TopOptions> options = top_options(sort.empty() ? "peak" : sort, by, blocks, rows != 0 ? rows : 20);

@@ -1,4 +1,4 @@
-// heaptape verify: is a tape whole, and could its events have happened?
+// heaptape verify: is a tape intact, and could its events have happened?
 #include "cli/commands/commands.h"
 #include "cli/options/choose_tape.h"
 #include "cli/options/command_line.h"
@@ -15,8 +15,8 @@ constexpr CommandHelp kHelp{
     .purpose =
         "Checks that every block of a tape has the right checksum and that its events could have happened: no block "
         "is made where one is live, nothing is released twice, and the totals on the tape are those of its events.",
-    .more = R"(Prints one line and ends with 0 when all is well. Otherwise lists the problems, by event
-where they are an event's, and ends with 1; with 2 when the file is no tape.
+    .more = R"(Prints one line and exits with 0 when all is well. Otherwise lists the problems, by event
+where they belong to one, and exits with 1; with 2 when the file is not a tape.
 
 Examples:
   heaptape verify app.tape
@@ -30,7 +30,7 @@ int verify(Arguments arguments) {
   bool json = false;
   VerifyTape options;
   OptionList list("verify");
-  list.number("--limit N", options.limit, "look at the first N events only").between(1, 1'000'000'000'000);
+  list.number("--limit N", options.limit, "check only the first N events").between(1, 1'000'000'000'000);
   list.flag("--json", json, "one JSON object");
   choice.add(list);
   if (const auto status = parse(list, kHelp, arguments)) return *status;

@@ -1,4 +1,5 @@
-// heaptape where ADDR: which program's block a pointer points into, and where that comes from. Without an address: the shell's command.
+// heaptape where ADDR: which program's block a pointer points into, and where that comes from. Without an address: the
+// shell's command.
 #include <unistd.h>
 
 #include "base/number_text.h"
@@ -24,13 +25,12 @@ namespace {
 
 constexpr CommandHelp kHelp{
     .usage = "heaptape where [options] [-p PID | TAPE] ADDR",
-    .purpose =
-        "Says where a pointer comes from: the block that it points into, live or freed, with size, age, thread and "
-        "the call stacks that allocated and freed it. Without -p and TAPE all programs that are being "
-        "recorded are asked or, when none is, the newest tape here.",
+    .purpose = "Shows where a pointer comes from: the block it points into, live or freed, with size, age, thread and "
+               "the call stacks that allocated and freed it. Without -p and TAPE it asks all programs that are being "
+               "recorded or, when there are none, the newest tape here.",
     .more =
-        R"(ADDR is hexadecimal, a symbol, or symbol+offset, and may point anywhere into a block. The exit status is 0 when it lies in
-a block (or did), 1 when it does not.
+        R"(ADDR is hexadecimal, a symbol, or symbol+offset, and may point anywhere into a block. The exit status is 0 when
+it lies in a block (or once did), otherwise 1.
 
 Examples:
   heaptape where -p 4711 0x55d0c4a2e2b0
@@ -45,7 +45,7 @@ struct Wishes {
   TextStyle style{};
 };
 
-// What is not in a block needs the whole picture: mappings, stacks, symbols.
+// An address outside any block needs the whole picture: mappings, stacks, symbols.
 int explain_other(const std::string& tape, const std::string& word, const Wishes& wishes) {
   Result<Session> session = Session::open(tape, {.view = {.names = wishes.names}});
   if (!session) return fail(session.error());
@@ -83,7 +83,7 @@ int tell(const TapeReader& tape, const Origin& origin, const Wishes& wishes) {
 
 int where_in_tape(const std::string& path, const std::string& word, const Wishes& wishes) {
   std::optional<std::uint64_t> address = plain_address(word);
-  if (!address) { // a symbol: its block may be none
+  if (!address) { // a symbol: it may lie in no block
     Result<Session> session = Session::open(path);
     if (!session) return fail(session.error());
     const Result<std::uint64_t> found = session.value().address(word);
@@ -96,7 +96,7 @@ int where_in_tape(const std::string& path, const std::string& word, const Wishes
   return origin.block ? tell(tape.value(), origin, wishes) : explain_other(path, word, wishes);
 }
 
-// Asks every program that is being recorded. Live blocks count more than freed ones: addresses are alike in many processes.
+// Asks every program that is being recorded. Live blocks win over freed ones: many processes use the same addresses.
 int where_in_all(const std::vector<LiveRecording>& all, std::uint64_t address, const Wishes& wishes) {
   struct Hit {
     TapeReader tape;

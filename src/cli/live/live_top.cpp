@@ -37,11 +37,11 @@ public:
     return std::unique_ptr<Followed>(new Followed(path, std::move(follower).value()));
   }
 
-  // Asks the collector for what is not on the tape yet. One that cannot be asked writes it within two seconds by itself.
+  // Asks the collector for what is not on the tape yet. A collector that cannot be asked writes it within two seconds.
   void ask_for_all() const {
     if (!ended()) (void)flush_tape(static_cast<pid_t>(follower_.header().pid));
   }
-  // Names this moment on the tape; false: nobody can be asked.
+  // Names this moment on the tape; false: the collector cannot be asked.
   bool mark(const std::string& name) const {
     return !ended() && mark_now(static_cast<pid_t>(follower_.header().pid), name, MarkKind::Mark).ok();
   }
@@ -60,7 +60,7 @@ public:
     return moment;
   }
   bool ended() const { return follower_.summary().has_value(); }
-  // Nobody writes the tape any more, though it is not complete.
+  // The tape is no longer written, though it is incomplete.
   bool abandoned() const { return !ended() && !is_being_written(path_); }
 
 private:
@@ -153,7 +153,7 @@ int show_screen(const LiveTop& options, Followed& followed, bool end_with_progra
         if (!gone && followed.abandoned()) {
           gone = true;
         }
-        if (gone) screen.say("the recording has ended without a word; this is its last state (q quits)");
+        if (gone) screen.say("the recording ended unexpectedly; this is its last state (q quits)");
         draw(false);
         if (followed.ended() && end_with_program) break;
       }
@@ -169,7 +169,7 @@ int show_screen(const LiveTop& options, Followed& followed, bool end_with_progra
       if (action == TopAction::Refresh) next = Clock::now();
       if (action == TopAction::Mark) {
         const std::string name = "marked in top " + std::to_string(++marks);
-        screen.say(followed.mark(name) ? "growth is counted from here; the tape has the mark '" + name + "'"
+        screen.say(followed.mark(name) ? "growth is counted from here; mark on the tape: '" + name + "'"
                                        : "growth is counted from here");
       }
     }

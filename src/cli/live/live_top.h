@@ -25,7 +25,8 @@ struct LiveTop {
   TextStyle style{};
 };
 
-// Returns the exit status. The full screen ends when the user leaves; plain tables when there are enough, or with the recording.
+// Returns the exit status. The full screen ends when the user leaves; plain tables when there are enough, or with the
+// recording.
 int run_live_top(const LiveTop& options);
 // The same full screen beside `record --top`: ends with the recording, too.
 int run_top_beside(const LiveTop& options);

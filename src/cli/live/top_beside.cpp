@@ -38,8 +38,7 @@ Result<TopBeside> TopBeside::begin() {
                  "(heaptape record --top PROGRAM >out 2>&1), or run 'heaptape top -p PID' in another terminal"};
   }
   const UniqueFd terminal(::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY));
-  if (!terminal)
-    return Error{ErrorCode::Usage, "--top needs a terminal, and there is none; --top-every T prints tables"};
+  if (!terminal) return Error{ErrorCode::Usage, "--top needs a terminal; --top-every T prints tables instead"};
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
     return Error{ErrorCode::Io, std::string("cannot make a pipe: ") + std::strerror(errno)};

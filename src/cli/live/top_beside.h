@@ -12,8 +12,9 @@ namespace heaptape::cli {
 
 class TopBeside {
 public:
-  // Starts the process, which waits for a tape; an error when the program would write to the same terminal. From here on our standard
-  // input, and so the program's, is empty if it was the terminal. Call it while the process has one thread.
+  // Starts the process, which waits for a tape; an error when the program would write to the same terminal. From here
+  // on our standard input, and so the program's, is empty if it was the terminal. Call it while the process has one
+  // thread.
   static Result<TopBeside> begin();
 
   TopBeside(TopBeside&& other) noexcept;

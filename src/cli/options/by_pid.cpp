@@ -27,7 +27,7 @@ Result<pid_t> parse_pid(std::string_view text) {
   const auto [rest, status] = std::from_chars(text.data(), text.data() + text.size(), pid);
   if (status == std::errc{} && rest == text.data() + text.size() && pid > 0) return pid;
   return Error{ErrorCode::Usage,
-               "'" + printable(text) + "' is no process id; 'heaptape ps' lists what is being recorded"};
+               "'" + printable(text) + "' is not a process id; 'heaptape ps' lists what is being recorded"};
 }
 
 Result<std::string> flushed_tape_of(std::string_view pid_text) {

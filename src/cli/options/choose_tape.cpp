@@ -52,7 +52,8 @@ Result<std::string> newest_tape(const std::string& folder) {
     }
   }
   if (newest.empty()) {
-    return Error{ErrorCode::NotFound, "there is no *.tape here; name one, or make one with 'heaptape record PROGRAM'"};
+    return Error{ErrorCode::NotFound,
+                 "no *.tape in this directory; give one, or make one with 'heaptape record PROGRAM'"};
   }
   return newest;
 }

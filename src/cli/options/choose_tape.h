@@ -14,11 +14,11 @@ namespace heaptape::cli {
 // The newest *.tape of a folder; NotFound when there is none.
 Result<std::string> newest_tape(const std::string& folder);
 
-// Whether a word of the command line that may be a tape is one: it is called like one, or there is such a file.
+// Whether a word of the command line that may be a tape is one: it is named *.tape, or there is such a file.
 bool may_be_tape(const std::string& word);
 
-// Of the words behind an option that takes all up to the next option: the last one when it is a tape, which is then taken out of them.
-// It is one when it is called like one, or when there is such a file and it begins as tapes do. Empty: it is not.
+// For an option that takes all words up to the next option: removes and returns the last word when it is a tape. It is
+// one when it is named *.tape, or when there is such a file and it begins as tapes do. Empty: it is not.
 std::string take_tape_at_end(std::vector<std::string>& words);
 
 // The tape that a command is about, as the command line names it: TAPE, -p PID, or neither.

@@ -7,23 +7,23 @@
 namespace heaptape::cli {
 
 void LiveArguments::add(OptionList& list) {
-  list.flag("--no-tape", no_tape_, "write no tape; with --log, --max-live or --top-every");
+  list.flag("--no-tape", no_tape_, "write no tape; needs --log, --max-live or --top-every");
   list.optional_text("--log[=FILE]", log_,
                      "--log or --log=FILE: write a log of who allocates and frees, at every --log-churn bytes "
                      "(default: heaptape.%n.%p.log)");
   list.text("--log-churn SIZE", churn_, "bytes allocated and freed between two snapshots, 0: none (default: 1MiB)");
-  list.text("--log-every TIME", every_, "also a snapshot every so often (10s, 2min)");
-  list.text("--log-signal NAME", signal_, "also one when the collector gets this signal (USR1, USR2, HUP)")
+  list.text("--log-every TIME", every_, "also take a snapshot at this interval (10s, 2min)");
+  list.text("--log-signal NAME", signal_, "also take one when the collector gets this signal (USR1, USR2, HUP)")
       .one_of({"USR1", "USR2", "HUP"});
   list.flag("--log-all", all_, "every source in every snapshot, not only those that changed");
-  list.text("--log-max SIZE", log_max_, "no file larger than this: a new one begins, the old one becomes FILE.1");
-  list.text("--log-keep N", log_keep_, "older files that stay (default: 5)");
-  list.text("--max-live SIZE", max_live_, "when so much is live: report the largest stacks and end the program");
+  list.text("--log-max SIZE", log_max_, "start a new file at this size; the old one becomes FILE.1");
+  list.text("--log-keep N", log_keep_, "keep N older files (default: 5)");
+  list.text("--max-live SIZE", max_live_, "when more than this is live: report the largest stacks and end the program");
   list.flag("--max-live-report", report_, "with --max-live: only report, once");
-  list.text("--top-every TIME", top_every_, "print the largest stacks every so often, and at exit");
-  list.text("--top-rows N", top_rows_, "so many of them (default: 10)");
-  list.flag("--top-first", top_first_, "the largest first, not last");
-  list.text("--top-file FILE", top_file_, "into this file instead of standard error");
+  list.text("--top-every TIME", top_every_, "print the largest stacks at this interval, and at exit");
+  list.text("--top-rows N", top_rows_, "with --top-every: print N stacks (default: 10)");
+  list.flag("--top-first", top_first_, "with --top-every: largest first, not last");
+  list.text("--top-file FILE", top_file_, "with --top-every: write to this file instead of standard error");
 }
 
 Result<> LiveArguments::take(CollectorOptions& options) const {
@@ -53,14 +53,14 @@ Result<> LiveArguments::take(CollectorOptions& options) const {
                                 take("--top-rows", top_rows_, at_least(1), live.top_rows)}) {
     if (!taken) return taken.error();
   }
-  if (!max_live_.empty() && live.max_live_bytes == 0) return Error{ErrorCode::Usage, "--max-live: 0 is no limit"};
+  if (!max_live_.empty() && live.max_live_bytes == 0) return Error{ErrorCode::Usage, "--max-live: 0 is not a limit"};
   if (all_) live.log_all = true;
   if (report_) live.max_live_report = true;
   if (top_first_) live.top_first = true;
   if (!top_file_.empty()) live.top_file = top_file_;
   if (no_tape_) options.write_tape = false;
-  const auto needs = [](const char* what, const char* whom) {
-    return Error{ErrorCode::Usage, std::string(what) + " says nothing without " + whom};
+  const auto needs = [](const char* what, const char* other) {
+    return Error{ErrorCode::Usage, std::string(what) + " has no effect without " + other};
   };
   if (live.max_live_report && live.max_live_bytes == 0) return needs("--max-live-report", "--max-live SIZE");
   if (live.top_every_us == 0 && (live.top_first || !live.top_file.empty() || !top_rows_.empty()))

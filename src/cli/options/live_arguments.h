@@ -22,7 +22,7 @@ private:
   bool all_ = false, no_tape_ = false, report_ = false, top_first_ = false;
 };
 
-// Makes the watcher that the options want; an error when they contradict each other.
+// Makes the watcher that the options ask for; an error when they contradict each other.
 Result<> add_watcher(CollectorOptions& options);
 
 } // namespace heaptape::cli

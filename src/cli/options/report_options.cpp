@@ -27,24 +27,25 @@ void say_what_is_wrong(const TapeView& view, bool is_live) {
   if (tape.event_count() == 0 && tape.cpu().empty()) say(view.path() + " holds no events");
   const std::optional<LiveRecording> running = tape.summary() ? std::nullopt : recording_of(view.path());
   if (running && !is_live) {
-    say(fmt::format("{} is still being recorded: this is what has been written so far; '-p {}' asks for all",
+    say(fmt::format("{} is still being recorded: this is what has been written so far; '-p {}' shows everything",
                     view.path(), running->pid));
   } else if (!tape.summary() && !running) {
-    say(view.path() + " has no end: the recording was cut off; this is what is there");
+    say(view.path() + " has no end: the recording was cut off; this is what it holds");
   }
-  // Events are checked when they are read, and most answers come from the index; a tape that is quickly checked is checked now.
+  // Events are checked when they are read, but most answers come from the index. So a tape that is quickly checked is
+  // checked now.
   constexpr std::uint64_t kQuick = std::uint64_t{256} << 20;
   std::vector<Damage> events;
   if (tape.file_bytes() <= kQuick) events = tape.check_event_blocks();
   for (const std::string& sentence : damage_sentences(events)) {
-    say(view.path() + " is damaged: " + sentence + "; answers that need these events are not complete");
+    say(view.path() + " is damaged: " + sentence + "; answers that need these events are incomplete");
   }
   for (const std::string& sentence : damage_sentences(tape.damage())) say(view.path() + " is damaged: " + sentence);
   const Answers& answers = view.answers();
   if (answers.unread_events != 0)
     say(count_of(answers.unread_events, "event") + " could not be read; figures are without them");
-  if (view.nameless()) say("no names were found for this program; functions are shown as module+offset");
-  if (view.symbolized_here() && !running) say("names are read from the program's files, for the tape holds none");
+  if (view.nameless()) say("found no names for this program; functions are shown as module+offset");
+  if (view.symbolized_here() && !running) say("the tape holds no names; they are read from the program's files");
 }
 
 } // namespace
@@ -70,27 +71,26 @@ void ReportOptions::add_filters(OptionList& list) {
         help);
   };
   add("--include-function RE", true, false,
-      "only stacks with a function that matches; repeatable. The first match from the innermost frame decides");
-  add("--exclude-function RE", false, false, "no stacks with a function that matches");
+      "only stacks with a matching function; repeatable. The first match from the innermost frame decides");
+  add("--exclude-function RE", false, false, "no stacks with a matching function");
   add("--include-module RE", true, true, "only stacks through a module whose path matches");
   add("--exclude-module RE", false, true, "no stacks through a module whose path matches");
 }
 
 void ReportOptions::add_where(OptionList& list) {
-  list.text("--where FILTER", where_,
-            "only blocks that a filter accepts, such as 'size>1M and fn~parse' (docs/guide/filters.md)");
+  list.text("--where FILTER", where_, "only blocks that match, such as 'size>1M and fn~parse' (docs/guide/filters.md)");
 }
 
 void ReportOptions::add_suppressions(OptionList& list) {
   list.repeated("--suppressions FILE", suppression_files_,
-                "leave out leaks that the file lists, in LeakSanitizer's or valgrind's syntax; repeatable");
+                "leave out leaks listed in this file, in LeakSanitizer's or valgrind's syntax; repeatable");
 }
 
 Result<NameForm> ReportOptions::names() const {
   if (names_ == "short") return NameForm::Short;
   if (names_ == "full") return NameForm::Full;
   if (names_ == "mangled") return NameForm::Mangled;
-  return Error{ErrorCode::Usage, "--names is short, full or mangled, not '" + names_ + "'"};
+  return Error{ErrorCode::Usage, "--names must be short, full or mangled, not '" + names_ + "'"};
 }
 
 Result<TextStyle> ReportOptions::style() const { return style_of_output(color_); }
@@ -117,7 +117,7 @@ Result<Suppressions> ReportOptions::suppressions(const TapeReader& tape) const {
     if (const Result<> added = suppressions.add(text.value(), path); !added) return added.error();
   }
   if (const auto own = default_suppressions(tape)) {
-    // What the program says about itself may be wrong without the user being able to help it.
+    // Suppressions of the program itself may be wrong, and the user could not help it.
     if (const Result<> added = suppressions.add(*own, "__lsan_default_suppressions()"); !added)
       say(added.error().sentence);
   }

@@ -30,9 +30,9 @@ public:
   Result<NameForm> names() const;
   Result<TextStyle> style() const;
   Result<FrameFilter> filter() const; // rules in the order they were given
-  // Of --where; everything when it was not given. The view must outlive it.
+  // The filter of --where; accepts everything when not given. The view must outlive it.
   Result<Filter> where(const TapeView& view) const;
-  // Those of the files, and those that the program brings along.
+  // Those of the files, and the program's own.
   Result<Suppressions> suppressions(const TapeReader& tape) const;
 
   // Opens the tape that was chosen. Shows progress on a terminal; says where names come from and what

@@ -21,7 +21,7 @@ struct SessionWishes {
 // Declares -p, --at, --limit, --names and --color, as far as the command has none of that name itself.
 void add_session_options(OptionList& list, SessionWishes& wishes);
 
-// Opens the tape, or the newest here; says on standard error what is wrong with it.
+// Opens the tape, or the newest here; reports on standard error what is wrong with it.
 Result<Session> open_session(SessionWishes& wishes);
 
 } // namespace heaptape::cli

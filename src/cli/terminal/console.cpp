@@ -12,7 +12,7 @@ namespace heaptape::cli {
 
 void say(std::string_view sentence) {
   const std::string line = fmt::format("heaptape: {}\n", sentence);
-  // There is nobody to tell when standard error is gone.
+  // When standard error is gone, there is nowhere to report it.
   (void)!::write(STDERR_FILENO, line.data(), line.size());
 }
 
@@ -29,7 +29,7 @@ void Output::write() {
       done += static_cast<std::size_t>(wrote);
     } else if (errno != EINTR) {
       failed_ = true;
-      // A reader that has seen enough is no failure worth a line.
+      // A reader that has seen enough is not a failure worth a line.
       if (errno != EPIPE) say(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
     }
   }

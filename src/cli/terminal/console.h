@@ -12,7 +12,7 @@ namespace heaptape::cli {
 
 // One line on standard error, in one write, so that it does not mix with the program's.
 void say(std::string_view sentence);
-// Says the error and returns the exit status for it.
+// Prints the error and returns the exit status for it.
 int fail(const Error& error);
 
 // Standard output with a large buffer. Not copied; one per command.
@@ -32,7 +32,7 @@ public:
     fmt::format_to(fmt::appender(buffer_), format, std::forward<Args>(args)...);
   }
 
-  // Writes what is left. False when something could not be written, which has then been said.
+  // Writes what is left. False when something could not be written; that has been reported.
   [[nodiscard]] bool finish();
   bool failed() const { return failed_; }
 

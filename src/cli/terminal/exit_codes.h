@@ -1,4 +1,5 @@
-// What heaptape ends with. `record` ends with the program's own status, or with 126 or 127 (collector/launch/launcher.h).
+// What heaptape ends with. `record` ends with the program's own status, or with 126 or 127
+// (collector/launch/launcher.h).
 #pragma once
 
 namespace heaptape::cli {

@@ -102,7 +102,7 @@ FullScreen::FullScreen(UniqueFd terminal) : terminal_(std::move(terminal)) {
   raw.c_lflag &= static_cast<tcflag_t>(~(ICANON | ECHO));
   raw.c_cc[VMIN] = 1;
   raw.c_cc[VTIME] = 0;
-  raw.c_cc[VSUSP] = _POSIX_VDISABLE; // stopped, we would leave a screen behind that nobody looks after
+  raw.c_cc[VSUSP] = _POSIX_VDISABLE; // stopped, we would leave the terminal in raw mode
   ::tcsetattr(terminal_.get(), TCSAFLUSH, &raw);
   (void)!::write(terminal_.get(), kEnter.data(), kEnter.size());
 }
@@ -116,7 +116,7 @@ FullScreen::~FullScreen() {
 Result<std::unique_ptr<FullScreen>> FullScreen::take() {
   UniqueFd terminal(::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY));
   if (!terminal || ::isatty(terminal.get()) != 1)
-    return Error{ErrorCode::Usage, "there is no terminal to show it on; --once or --every T print it instead"};
+    return Error{ErrorCode::Usage, "no terminal for the live view; use --once or --every T instead"};
   return std::unique_ptr<FullScreen>(new FullScreen(std::move(terminal)));
 }
 

@@ -1,5 +1,5 @@
-// The whole terminal, for a while: another screen, keys one by one, and everything as it was afterwards, however the command ends
-// (but for SIGKILL). One at a time per process.
+// The whole terminal, for a while: another screen, keys one by one, and everything restored afterwards, however the
+// command ends (except by SIGKILL). One at a time per process.
 #pragma once
 
 #include <termios.h>
@@ -32,7 +32,8 @@ public:
   void show(const std::vector<std::string>& lines);
 
   using Key = std::variant<char, TopKey>;
-  // Waits for keys, at most so long; also returns when the window changes its size or a signal asks us to end. May give none.
+  // Waits for keys, at most this long; also returns when the window is resized or a signal asks us to end. May give
+  // none.
   std::vector<Key> keys(std::uint64_t most_ms);
   // SIGINT, SIGTERM or SIGHUP came: its number. 0: none.
   static int asked_to_end();

@@ -139,7 +139,7 @@ LineEditor::LineEditor(const std::string& history_file, Complete complete) : sta
 LineEditor::~LineEditor() {
   State& s = *state_;
   if (!s.history_file.empty()) {
-    const mode_t before = ::umask(077); // commands may hold what is nobody else's business
+    const mode_t before = ::umask(077); // commands may hold what is private
     ::history(s.history, &s.event, H_SAVE, s.history_file.c_str());
     ::umask(before);
   }

@@ -33,7 +33,8 @@ bool PagedOutput::start_pager() {
   }
   if (pager_ == 0) {
     ::dup2(ends[0], STDIN_FILENO);
-    // -F would end at once on short text, -R shows colours, -X leaves the text on the screen. A user's own choice stands.
+    // -F would end at once on short text, -R shows colours, -X leaves the text on the screen. A user's own choice
+    // stands.
     ::setenv("LESS", "FRX", 0);
     ::signal(SIGINT, SIG_DFL);
     ::signal(SIGPIPE, SIG_DFL);

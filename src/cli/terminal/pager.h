@@ -9,7 +9,7 @@
 
 namespace heaptape::cli {
 
-// One answer. When standard output is no terminal, or $PAGER is empty, everything goes straight there.
+// One answer. When standard output is not a terminal, or $PAGER is empty, everything goes straight there.
 class PagedOutput final : public Printer {
 public:
   // `rows`: of the terminal; 0: never page.
@@ -19,7 +19,7 @@ public:
   ~PagedOutput() override { finish(); }
 
   bool print(std::string_view text) override;
-  // Something could not be written, and not because nobody reads any more.
+  // Something could not be written, and not because the reader is gone.
   bool failed() const { return error_ != 0; }
   int error() const { return error_; }
   // Shows what was kept back and waits for the pager to be left.
@@ -38,7 +38,7 @@ private:
   int error_ = 0; // errno
 };
 
-// Of the terminal that standard output is; 0: it is none, or answers are not to be paged.
+// Rows of the terminal on standard output; 0: it is not a terminal, or answers are not to be paged.
 unsigned paging_rows();
 
 } // namespace heaptape::cli

@@ -1,5 +1,5 @@
-// How far a long task is, in one line on standard error that is drawn over itself. Only on a terminal, and only when the task takes
-// long enough to wonder.
+// How far a long task is, in one line on standard error that is redrawn in place. Only on a terminal, and only when the
+// task takes long enough to wonder.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ class ProgressLine {
 public:
   // `task` begins the line: "heaptape: indexing  42 %".
   explicit ProgressLine(std::string task);
-  ~ProgressLine(); // takes the line away
+  ~ProgressLine(); // removes the line
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 

@@ -45,7 +45,7 @@ bool is_utf8() {
 
 Result<TextStyle> style_of_output(const std::string& color) {
   if (color != "auto" && color != "always" && color != "never") {
-    return Error{ErrorCode::Usage, "--color is auto, always or never, not '" + color + "'"};
+    return Error{ErrorCode::Usage, "--color must be auto, always or never, not '" + color + "'"};
   }
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
   TextStyle style;

@@ -23,7 +23,7 @@ namespace {
 constexpr int kConnectMs = 2'000;
 constexpr int kReplyMs = 30'000; // a collector may have much to write; it says nothing only when it hangs
 
-// None: nobody listens there. What a crashed collector left behind in a folder of ours is removed.
+// None: there is no listener. What a crashed collector left behind in a folder of ours is removed.
 UniqueFd connect_to(const std::string& path) {
   const auto address = socket_address(path);
   if (!address) return UniqueFd();
@@ -118,7 +118,7 @@ Result<LiveRecording> flush_tape(pid_t program) { return ask_for_recording(progr
 
 Result<LiveRecording> mark_now(pid_t program, const std::string& name, MarkKind kind) {
   if (name.size() > kLongestMarkName) {
-    return Error{ErrorCode::Usage, "a mark's name has at most " + std::to_string(kLongestMarkName) + " bytes"};
+    return Error{ErrorCode::Usage, "a mark's name may have at most " + std::to_string(kLongestMarkName) + " bytes"};
   }
   return ask_for_recording(program, {.ask = ControlAsk::Mark, .mark = kind, .name = name});
 }

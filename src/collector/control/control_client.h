@@ -11,7 +11,7 @@
 
 namespace heaptape {
 
-// Every recording that is under way, by pid. Sockets that nobody listens at any more are removed. Fails when the folder that
+// Every recording that is under way, by pid. Sockets without a listener are removed. Fails when the folder that
 // HEAPTAPE_RUNTIME_DIR names cannot be read.
 Result<std::vector<LiveRecording>> live_recordings();
 

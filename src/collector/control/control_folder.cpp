@@ -48,7 +48,8 @@ bool all_digits(std::string_view text) {
 Result<std::string> make_control_folder() {
   if (const std::string chosen = variable("HEAPTAPE_RUNTIME_DIR"); !chosen.empty()) {
     if (make_one(chosen)) return chosen;
-    return Error{ErrorCode::Denied, "HEAPTAPE_RUNTIME_DIR: " + chosen + " must be a folder of mode 700 that is yours"};
+    return Error{ErrorCode::Denied,
+                 "HEAPTAPE_RUNTIME_DIR: " + chosen + " must be a folder that you own, with mode 700"};
   }
   // The longest name of a socket in it must fit, too.
   constexpr std::size_t kLongest = sizeof(sockaddr_un::sun_path) - 32;
@@ -58,7 +59,7 @@ Result<std::string> make_control_folder() {
   }
   const std::string folder = folder_of(::geteuid());
   if (make_one(folder)) return folder;
-  return Error{ErrorCode::Denied, folder + " must be a folder of mode 700 that is yours"};
+  return Error{ErrorCode::Denied, folder + " must be a folder that you own, with mode 700"};
 }
 
 std::vector<std::string> control_folders() {

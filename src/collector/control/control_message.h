@@ -1,5 +1,5 @@
-// What is said over a collector's control socket: one request, one reply, each one packet of at most kMostControlBytes. Numbers are
-// varints, texts have their length in front (base/byte_cursor.h). docs/wire-protocol.md has the bytes.
+// What is said over a collector's control socket: one request, one reply, each one packet of at most kMostControlBytes.
+// Numbers are varints, texts have their length in front (base/byte_cursor.h). docs/wire-protocol.md has the bytes.
 #pragma once
 
 #include <sys/types.h>

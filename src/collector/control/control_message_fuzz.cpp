@@ -1,4 +1,5 @@
-// Packets from whoever found the socket: nothing may crash, and what was understood reads the same when it is said again.
+// Packets from whoever found the socket: nothing may crash, and what was understood reads the same when it is said
+// again.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

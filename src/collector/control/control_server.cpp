@@ -38,12 +38,12 @@ Result<std::unique_ptr<ControlServer>> ControlServer::open(pid_t program, Wake w
   if (!folder) return folder.error();
   const std::string path = folder.value() + "/" + control_socket_name(program, ::getpid());
   const auto address = socket_address(path);
-  if (!address) return Error{ErrorCode::Unsupported, path + " is too long a path for a socket"};
+  if (!address) return Error{ErrorCode::Unsupported, path + " is too long for the path of a socket"};
   UniqueFd listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   ::unlink(path.c_str()); // of a collector long gone that had our pid
   if (!listener || ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0 ||
       ::listen(listener.get(), static_cast<int>(kMostConnections)) != 0) {
-    return Error{ErrorCode::Io, "cannot listen at " + path + ": " + system_message(errno)};
+    return Error{ErrorCode::Io, "cannot listen on " + path + ": " + system_message(errno)};
   }
   return std::unique_ptr<ControlServer>(new ControlServer(std::move(listener), path, std::move(wake)));
 }
@@ -97,7 +97,7 @@ void ControlServer::take_request(Connection& connection) {
   std::optional<ControlRequest> request = parse_control_request(std::span(bytes).first(static_cast<std::size_t>(size)));
   if (!request) {
     return send_reply(socket.get(),
-                      {"the collector does not understand: heaptape here and there are of different versions", {}});
+                      {"the collector does not understand the request: it is a different version of heaptape", {}});
   }
   {
     const std::scoped_lock lock(mutex_);

@@ -1,6 +1,7 @@
-// A collector's ear for other processes of its user: `heaptape ps`, `mark -p`, `stop -p` and every question about a running program.
-// A thread of its own takes connections and whole requests, and wakes the collector; the collector answers between two rounds. Nothing
-// here waits for a client: one that says nothing is dropped, and so is a reply that nobody reads.
+// A collector's ear for other processes of its user: `heaptape ps`, `mark -p`, `stop -p` and every question about a
+// running program. A thread of its own takes connections and whole requests, and wakes the collector; the collector
+// answers between two rounds. Nothing here waits for a client: one that says nothing is dropped, and so is a reply that
+// nobody reads.
 #pragma once
 
 #include <sys/types.h>
@@ -26,12 +27,12 @@ public:
 
   // Listens in make_control_folder(). `wake` is called, from another thread, when a request has come.
   static Result<std::unique_ptr<ControlServer>> open(pid_t program, Wake wake);
-  // Closes all connections; who asked for the recording's end learns from that that the tape is finished.
+  // Closes all connections; to a client that asked for the recording's end this means that the tape is finished.
   ~ControlServer();
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
 
-  // Whether somebody waits for an answer. Cheap enough for every round.
+  // Whether a client waits for an answer. Cheap enough for every round.
   bool has_requests() const { return waiting_.load(std::memory_order_acquire); }
   // Answers all that wait. Connections that asked to stop stay open.
   void answer(const std::function<ControlReply(const ControlRequest&)>& reply);
@@ -65,7 +66,7 @@ private:
   std::mutex mutex_;
   std::vector<Asked> asked_; // under the mutex
   std::atomic<bool> waiting_{false};
-  std::vector<UniqueFd> until_end_; // of who asked to stop
+  std::vector<UniqueFd> until_end_; // of clients that asked to stop
   std::thread thread_;
 };
 

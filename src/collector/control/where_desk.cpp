@@ -65,14 +65,14 @@ WhereDesk::~WhereDesk() { close(); }
 void WhereDesk::begin(const std::string& tape) {
   wire::Header& header = memory_.header();
   header.question.store(static_cast<std::uint32_t>(wire::Question::Taken), std::memory_order_relaxed);
-  drop_child(); // of somebody who has given up
+  drop_child(); // of a client that has given up
   output_.reset(::memfd_create("heaptape-answer", MFD_CLOEXEC));
-  if (command_.empty() || !output_) return answer("heaptape: nobody can answer here\n", false);
+  if (command_.empty() || !output_) return answer("heaptape: this collector cannot answer\n", false);
   std::vector<std::string> command = command_;
   command.push_back(tape);
   command.push_back(hexadecimal(header.asked_address.load(std::memory_order_relaxed)));
   child_ = start(std::move(command), output_.get());
-  if (child_ == 0) answer("heaptape: the answer could not be worked out: no process could be started\n", false);
+  if (child_ == 0) answer("heaptape: cannot answer: no process could be started\n", false);
 }
 
 void WhereDesk::go_on() {
@@ -81,7 +81,7 @@ void WhereDesk::go_on() {
   if (ended == 0 || (ended < 0 && errno == EINTR)) return;
   child_ = 0;
   std::string text = read_all(output_.get());
-  if (text.empty()) text = "heaptape: the answer could not be worked out; ask 'heaptape where -p PID ADDRESS'\n";
+  if (text.empty()) text = "heaptape: cannot answer; try 'heaptape where -p PID ADDRESS'\n";
   answer(text, ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 

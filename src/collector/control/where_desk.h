@@ -1,6 +1,6 @@
-// The collector's side of heaptape_where(): the program leaves an address in shared memory and sleeps; another process of ours reads the
-// tape and works out the answer, while the collector goes on. Nothing is asked of the program's allocator, locks or descriptors, so it
-// works wherever a debugger has stopped it. One thread at a time.
+// The collector's side of heaptape_where(): the program leaves an address in shared memory and sleeps; another process
+// of ours reads the tape and works out the answer, while the collector goes on. Nothing is asked of the program's
+// allocator, locks or descriptors, so it works wherever a debugger has stopped it. One thread at a time.
 #pragma once
 
 #include <sys/types.h>
@@ -16,8 +16,8 @@ namespace heaptape {
 
 class WhereDesk {
 public:
-  // `command` TAPE ADDRESS prints the answer and ends with status 0 when the address is in a block, 1 when it is not. Empty: nobody
-  // can answer here. The memory must outlive the desk.
+  // `command` TAPE ADDRESS prints the answer and ends with status 0 when the address is in a block, 1 when it is not.
+  // Empty: nobody can answer here. The memory must outlive the desk.
   WhereDesk(const SharedMemory& memory, std::vector<std::string> command);
   ~WhereDesk();
   WhereDesk(const WhereDesk&) = delete;
@@ -33,7 +33,7 @@ public:
   bool working() const { return child_ > 0; }
   // Hands the answer over if it is ready.
   void go_on();
-  // The recording is over: who still asks is told so.
+  // The recording is over: questions still open are answered with that.
   void close();
 
 private:

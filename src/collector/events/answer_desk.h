@@ -1,5 +1,6 @@
-// Answers what the program's threads ask about their heap. A question comes with a mark (wire/event_kind.h), and is answered when
-// the mark's turn has come in the global order, so the answer is what the tape says at that mark, to the byte. One thread at a time.
+// Answers what the program's threads ask about their heap. A question comes with a mark (wire/event_kind.h), and is
+// answered when the mark's turn has come in the global order, so the answer is what the tape says at that mark, to the
+// byte. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ class AnswerDesk {
 public:
   // The memory must outlive the desk. The program may have asked already.
   explicit AnswerDesk(const SharedMemory& memory) : memory_(memory) {}
-  // Nobody needs to ask any more: there will be no answers.
+  // No more questions: there will be no answers.
   void close();
 
   void answer(std::uint32_t slot, std::uint32_t question, const HeapTotals& totals);

@@ -1,13 +1,13 @@
-// Turns the merged stream of ring items into numbered events: pairs the two halves of realloc and mremap, keeps the model of
-// the heap, folds stacks, and puts events back in order where the stamps of two threads disagree. Sink is any class with
-// `void add(const Event&, std::uint64_t allocated_at)`. One thread at a time.
+// Turns the merged stream of ring items into numbered events: pairs the two halves of realloc and mremap, keeps the
+// model of the heap, folds stacks, and puts events back in order where the stamps of two threads disagree. Sink is any
+// class with `void add(const Event&, std::uint64_t allocated_at)`. One thread at a time.
 //
 // Repairs, each only when the model shows that the order is impossible:
 //  - an allocation gets an address whose realloc is still under way elsewhere: a ReallocRelease goes in front of it;
-//  - an allocation gets an address that is live, and its release by another thread is stamped a little later: the release
-//    goes in front;
-//  - a release names an unknown address that another thread's allocation, stamped a little later, returns: the allocation
-//    goes in front. (The processor may read the clock for a release before the pointer to release has arrived.)
+//  - an allocation gets an address that is live, and its release by another thread is stamped a little later: the
+//    release goes in front;
+//  - a release names an unknown address that another thread's allocation, stamped a little later, returns: the
+//    allocation goes in front. (The processor may read the clock for a release before the pointer has arrived.)
 #pragma once
 
 #include <algorithm>
@@ -90,7 +90,8 @@ public:
   }
 
 private:
-  // A realloc or mremap whose end has not come yet. Signal handlers may begin more of them inside, so they form a stack.
+  // A realloc or mremap whose end has not come yet. Signal handlers may begin more of them inside, so they form a
+  // stack.
   struct Begun {
     EventKind kind;
     bool released; // a ReallocRelease was written for it
@@ -192,7 +193,7 @@ template <class Sink>
   sink_.add(event, allocated_at);
 }
 
-// False: the block was made while recording was paused, so this is no event.
+// False: the block was made while recording was paused, so this is not an event.
 template <class Sink>
 [[gnu::noinline]] bool EventBuilder<Sink>::release_unknown(Event& event, const RingItem& item,
                                                            std::uint64_t& allocated_at) {
@@ -204,8 +205,8 @@ template <class Sink>
   return true;
 }
 
-// An allocation gets an address that a block from a pause has: the release of that one is stamped a little later, and is
-// no event anyway.
+// An allocation gets an address that a block from a pause has: the release of that one is stamped a little later, and
+// is no event anyway.
 template <class Sink>
 [[gnu::noinline]] void EventBuilder<Sink>::make_room_among_paused(const RingItem& item) {
   if (!paused_.take(item.address())) return;

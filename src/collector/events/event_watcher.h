@@ -1,9 +1,9 @@
-// Somebody who follows a recording while it happens: the churn log, the limit on live bytes, the regular table. The cli hands a
+// Follows a recording while it happens: the churn log, the limit on live bytes, the regular table. The cli hands a
 // factory to the collector in CollectorOptions; without one the collector does nothing for it.
 //
-// All calls come from one thread, in the order of the tape: stacks before the events that name them, marks between the events they
-// were made between. Modules are known at the next on_round(), not earlier. A watcher that is slow makes the program wait in the end, so what takes long (names, files) belongs
-// into a thread of its own.
+// All calls come from one thread, in the order of the tape: stacks before the events that name them, marks between the
+// events they were made between. Modules are known at the next on_round(), not earlier. A watcher that is slow makes
+// the program wait in the end, so what takes long (names, files) belongs into a thread of its own.
 #pragma once
 
 #include <sys/types.h>

@@ -15,8 +15,8 @@
 
 namespace heaptape {
 
-// The text of a mark as the program sends it, bytes of any kind: a name; and, if a NUL follows it, one byte that says what the value
-// is (a MarkValue), eight bytes of value, and the detail. What is missing stays empty.
+// The text of a mark as the program sends it, bytes of any kind: a name; and, if a NUL follows it, one byte that says
+// what the value is (a MarkValue), eight bytes of value, and the detail. What is missing stays empty.
 void parse_mark_text(std::string_view text, Mark& mark);
 
 class MarkCollector {
@@ -30,8 +30,8 @@ public:
   };
 
   void add_text(const RingItem& item);
-  // The mark that its text came before; `known` is what does not come from the text. A signal handler may make one while its thread
-  // is in the middle of another, so the text is what came last.
+  // The mark that its text came before; `known` is what does not come from the text. A signal handler may make one
+  // while its thread is in the middle of another, so the text is what came last.
   void add(const RingItem& item, Mark known);
   void add_thread_name(const RingItem& item);
   // The text that came last, `length` bytes of it at most; it is then forgotten.

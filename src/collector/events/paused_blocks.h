@@ -1,5 +1,5 @@
-// Blocks that the program made while it had paused the recording. They are not on the tape, and their releases must not be
-// either: a release of a block that nobody made would look like a mistake of the program. One thread at a time.
+// Blocks that the program made while it had paused the recording. They are not on the tape, and their releases must not
+// be either: a release of a block that nobody made would look like a mistake of the program. One thread at a time.
 #pragma once
 
 #include <cstdint>

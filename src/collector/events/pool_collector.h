@@ -1,6 +1,6 @@
-// The program's pools on their way to the tape: numbers them, collects their names, and finds out which pool a block is freed from
-// where the function that frees it cannot know. Of watched functions that call each other the innermost counts. Remembers what is live
-// in each pool. One thread at a time.
+// The program's pools on their way to the tape: numbers them, collects their names, and finds out which pool a block is
+// freed from where the function that frees it cannot know. Of watched functions that call each other the innermost
+// counts. Remembers what is live in each pool. One thread at a time.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Gives the program's stack nodes their numbers on the tape: dense, in order of first use, parents before children, twins
-// (two nodes with the same parent and pc) folded into one. About 24 bytes per node. One thread at a time.
+// Gives the program's stack nodes their numbers on the tape: dense, in order of first use, parents before children,
+// twins (two nodes with the same parent and pc) folded into one. About 24 bytes per node. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,8 @@ public:
   StackFolder& operator=(const StackFolder&) = delete;
   ~StackFolder();
 
-  // The tape's number of a wire node. Ids that make no sense, and nodes that are not complete, are "no stack" (and counted).
+  // The tape's number of a wire node. Ids that make no sense, and nodes that are not complete, are "no stack" (and
+  // counted).
   StackId fold(std::uint32_t wire_id) {
     if (wire_id < capacity_) [[likely]] {
       const std::uint32_t known = tape_of_wire_[wire_id];
@@ -38,7 +39,8 @@ public:
   std::uint32_t count() const { return count_; }
   // Of one that has been numbered.
   StackNode node(StackId id) const { return {StackId(parents_[id.value]), pcs_[id.value]}; }
-  // Whether `inner` was called, however indirectly, from the call that `outer` stands for. Parents have smaller numbers.
+  // Whether `inner` was called, however indirectly, from the call that `outer` stands for. Parents have smaller
+  // numbers.
   bool is_called_from(StackId inner, StackId outer) const {
     if (outer.value == 0) return false;
     std::uint32_t id = inner.value;

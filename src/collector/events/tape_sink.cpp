@@ -36,7 +36,7 @@ void TapeSink::flush() {
   choose_block_size();
   if (max_bytes_ != 0 && writer_ != nullptr && writer_->bytes_written() >= max_bytes_) {
     reached_limit_ = true;
-    error_ = Error{ErrorCode::Io, "the tape has reached its largest size (--max-tape)"};
+    error_ = Error{ErrorCode::Io, "the tape has reached its size limit (--max-tape)"};
   }
 }
 

@@ -1,5 +1,5 @@
-// The end of the pipeline: events go into blocks, blocks onto the tape, each preceded by the stacks it names. After the first
-// failed write everything is dropped: the tape stays readable up to the last whole block. One thread at a time.
+// The end of the pipeline: events go into blocks, blocks onto the tape, each preceded by the stacks it names. After the
+// first failed write everything is dropped: the tape stays readable up to the last whole block. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ namespace heaptape {
 
 class TapeSink {
 public:
-  // max_bytes 0: no limit. Without a writer everything is passed over and counted as written. All must outlive the sink.
+  // max_bytes 0: no limit. Without a writer everything is passed over and counted as written. All must outlive the
+  // sink.
   TapeSink(TapeWriter* writer, StackFolder& stacks, std::uint64_t max_bytes)
       : writer_(writer), stacks_(stacks), max_bytes_(max_bytes) {
     choose_block_size();
@@ -31,7 +32,7 @@ public:
   }
 
   bool has_tape() const { return writer_ != nullptr; }
-  // Without a writer, instead of add(): an event that nobody wants on a tape.
+  // Instead of add() when there is no writer: an event that goes on no tape.
   void pass() {
     if (++in_block_ == block_events_) flush();
   }
@@ -42,7 +43,7 @@ public:
   // Writes the block at hand, however small.
   void flush();
 
-  // The stacks that are not on the tape yet, for a block that is no block of events.
+  // The stacks that are not on the tape yet, for a block that is not a block of events.
   void write_stacks();
 
   // Any other block; remembers a failure like flush().

@@ -1,5 +1,5 @@
-// What heaptape was started with and must change for itself, so that the program can be given exactly what it would have had:
-// signal mask and dispositions, soft resource limits, closed standard descriptors.
+// What heaptape was started with and must change for itself, so that the program can be given exactly what it would
+// have had: signal mask and dispositions, soft resource limits, closed standard descriptors.
 #pragma once
 
 #include <signal.h>
@@ -12,9 +12,9 @@ namespace heaptape {
 // One per process, made while it has one thread. Nothing is undone by the destructor.
 class InheritedState {
 public:
-  // Takes note, then: SIGCHLD gets its default (children of a process that ignores it leave no status), soft limits that
-  // would hit the collector rise to the hard ones, and closed standard descriptors are opened on /dev/null, close-on-exec,
-  // so that no descriptor of ours takes their number.
+  // Takes note, then: SIGCHLD gets its default (children of a process that ignores it leave no status), soft limits
+  // that would hit the collector rise to the hard ones, and closed standard descriptors are opened on /dev/null,
+  // close-on-exec, so that no descriptor of ours takes their number.
   InheritedState();
 
   // From here on every signal waits until someone asks for it.

@@ -11,8 +11,9 @@
 //
 //   HEAPTAPE_RUNTIME_DIR  folder of the control sockets (collector/control/control_folder.h)
 //
-// and, for the recorder alone: HEAPTAPE_COLLECTOR (path of the heaptape binary, or unix:SOCKET of one that listens), HEAPTAPE_SHM_FD, HEAPTAPE_SHM_KEY (decimal
-// numbers), HEAPTAPE_DIRECTORY (where a tape goes that the user did not name), HEAPTAPE_PAD (makes their number even).
+// and, for the recorder alone: HEAPTAPE_COLLECTOR (path of the heaptape binary, or unix:SOCKET of one that listens),
+// HEAPTAPE_SHM_FD, HEAPTAPE_SHM_KEY (decimal numbers), HEAPTAPE_DIRECTORY (where a tape goes that the user did not
+// name), HEAPTAPE_PAD (makes their number even).
 #pragma once
 
 #include <cstdint>
@@ -31,8 +32,8 @@ struct RecordOptions {
   bool follow = false;
 };
 
-// What the HEAPTAPE_* variables of `environment` (as environ, null-terminated) say; defaults for the others. An error names
-// the variable. When children are followed they share one name, so it is never insisted on and never overwritten.
+// What the HEAPTAPE_* variables of `environment` (as environ, null-terminated) say; defaults for the others. An error
+// names the variable. When children are followed they share one name, so it is never insisted on and never overwritten.
 Result<RecordOptions> options_from_environment(const char* const* environment);
 
 // What the recorder needs besides the options.
@@ -47,13 +48,13 @@ struct RecorderLink {
   std::optional<Memory> memory; // absent: the recorder starts a collector by itself
 };
 
-// The variables to set, as NAME=VALUE, LD_PRELOAD first. `user_preload` is the user's own LD_PRELOAD, kept as it is behind
-// our library, which the recorder takes out again. As many as it takes out, an even number.
+// The variables to set, as NAME=VALUE, LD_PRELOAD first. `user_preload` is the user's own LD_PRELOAD, kept as it is
+// behind our library, which the recorder takes out again. As many as it takes out, an even number.
 std::vector<std::string> recorder_variables(const RecordOptions& options, const RecorderLink& link,
                                             const char* user_preload);
 
-// `environment` with `variables` replacing those of the same name, in place where there were any. HEAPTAPE_* variables that
-// are not among them are left out.
+// `environment` with `variables` replacing those of the same name, in place where there were any. HEAPTAPE_* variables
+// that are not among them are left out.
 std::vector<std::string> with_variables(const char* const* environment, const std::vector<std::string>& variables);
 
 } // namespace heaptape

@@ -76,7 +76,7 @@ TEST(OptionsFromEnvironment, FollowedProcessesNeitherInsistOnTheirTapesNameNorOv
 
 TEST(OptionsFromEnvironment, WrongValueIsNamedWithItsVariable) {
   EXPECT_EQ(options_from({"HEAPTAPE_ON_FULL=stop"}).error().sentence,
-            "HEAPTAPE_ON_FULL: 'stop' is neither wait nor drop");
+            "HEAPTAPE_ON_FULL: must be wait or drop, not 'stop'");
 }
 
 TEST(RecorderVariables, UsersPreloadStaysAsItIsBehindOurs) {

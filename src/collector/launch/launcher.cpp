@@ -59,7 +59,7 @@ struct ExecArguments {
     for_shell.insert(for_shell.end(), arguments.begin() + 1, arguments.end());
   }
 
-  // Returns only when it fails, with errno. A file that is no program is given to the shell, as execvp does.
+  // Returns only when it fails, with errno. A file that is not a program is given to the shell, as execvp does.
   void execute() const {
     ::execve(path, arguments.data(), variables.data());
     if (errno == ENOEXEC) ::execve(for_shell.front(), for_shell.data(), variables.data());

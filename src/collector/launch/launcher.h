@@ -35,8 +35,8 @@ struct LaunchOutcome {
   std::string sentence; // why the program could not be executed; empty when it was
 };
 
-// Runs the program to its end and waits until its tape is finished. Call it once, while the process has one thread. Error:
-// the recording could not begin, for instance because the tape cannot be created, and the program was not run.
+// Runs the program to its end and waits until its tape is finished. Call it once, while the process has one thread.
+// Error: the recording could not begin, for instance because the tape cannot be created, and the program was not run.
 Result<LaunchOutcome> launch(const Launch& launch);
 
 // Becomes the program, unrecorded. Returns only when that fails.

@@ -113,7 +113,7 @@ ProgramCheck judge(const std::string& name, const ElfFacts& facts) {
   if (!facts.is_64_bit || facts.machine != kOurMachine) {
     return refuse(Obstacle::OtherMachine,
                   name + " is a " + (facts.is_64_bit ? "64" : "32") + "-bit " + machine_name(facts.machine) +
-                      " program and this heaptape records 64-bit " + machine_name(kOurMachine) + " ones only",
+                      " program, and this heaptape records only 64-bit " + machine_name(kOurMachine) + " ones",
                   "Build it for this machine to record it.");
   }
   // A loader started by hand ("ld-linux-x86-64.so.2 ./program") has no interpreter of its own and does preload.

@@ -41,11 +41,11 @@ struct Privileges {
 // `name` is what the user calls the program. Pure; the last word is check_program's.
 ProgramCheck judge(const std::string& name, const ElfFacts& facts);
 ProgramCheck judge(const std::string& name, const Privileges& privileges);
-// The same for what the user preloads himself; `preload` as in LD_PRELOAD.
+// The same for the user's own preloads; `preload` as in LD_PRELOAD.
 ProgramCheck judge_preload(const std::string& preload);
 
-// Inspects the file that execve would be given, following scripts to their interpreters. What cannot be read or understood
-// is no obstacle: the kernel will say what is wrong with it.
+// Inspects the file that execve would be given, following scripts to their interpreters. What cannot be read or
+// understood is not an obstacle: the kernel will say what is wrong with it.
 ProgramCheck check_program(const std::string& name, const std::string& path);
 
 } // namespace heaptape

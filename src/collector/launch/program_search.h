@@ -21,12 +21,12 @@ struct Shebang {
 // nullopt: the bytes do not begin with "#!" and a name.
 std::optional<Shebang> parse_shebang(std::span<const std::byte> file);
 
-// The command a script's "#!/usr/bin/env NAME" or "env -S NAME ARGS" line ends up running, before the script's own path is
-// appended; nullopt when the line is no such thing, or says something that only env itself understands.
+// The command a script's "#!/usr/bin/env NAME" or "env -S NAME ARGS" line ends up running, before the script's own path
+// is appended; nullopt when it is not such a line, or one that only env itself understands.
 std::optional<std::vector<std::string>> command_behind_env(const Shebang& shebang);
 
-// Searches as execvp does: a name with a slash is taken as it is, others are looked for in `search_path` ("/bin:/usr/bin"
-// when it is null). NotFound: a shell would end with 127. Denied: it is there and cannot be run, 126.
+// Searches as execvp does: a name with a slash is taken as it is, others are looked for in `search_path`
+// ("/bin:/usr/bin" when it is null). NotFound: a shell would end with 127. Denied: it is there and cannot be run, 126.
 Result<std::string> find_program(const std::string& name, const char* search_path);
 
 // What will be executed.

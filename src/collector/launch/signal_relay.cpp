@@ -27,9 +27,9 @@ bool is_stopped(pid_t process) {
   return after_name != nullptr && after_name[1] == ' ' && after_name[2] == 'T';
 }
 
-// While we are stopped nobody but a SIGCONT can wake us. The program, though, may be continued by someone who does not know
-// of us, and then end with nobody waiting for it. So a process that does not stop watches it meanwhile. It says so again and
-// again until it is ended: the first time we may not have stopped yet.
+// While we are stopped nobody but a SIGCONT can wake us. The program, though, may be continued by someone who does not
+// know of us, and then end with nobody waiting for it. So a process that does not stop watches it meanwhile. It says so
+// again and again until it is ended: the first time we may not have stopped yet.
 pid_t start_watcher(pid_t program) {
   const pid_t launcher = ::getpid();
   const pid_t watcher = ::fork();
@@ -61,8 +61,8 @@ void stop_like(pid_t program, int signal) {
     ::kill(watcher, SIGKILL);
     ::waitpid(watcher, nullptr, 0);
   }
-  // A shell continues the whole group; somebody with only our pid continues us alone. Without a SIGCONT we never stopped:
-  // a group that no shell looks after cannot be stopped from the keyboard.
+  // A shell continues the whole group; somebody with only our pid continues us alone. Without a SIGCONT we never
+  // stopped: a group that no shell looks after cannot be stopped from the keyboard.
   sigset_t only_continue;
   ::sigemptyset(&only_continue);
   ::sigaddset(&only_continue, SIGCONT);

@@ -10,8 +10,9 @@ namespace heaptape {
 // itself, for it is in our process group; what the program sends to its group is its own affair.
 bool is_for_program(const siginfo_t& signal, pid_t program, bool session_leader);
 
-// Waits until the program, our child, ends and returns its wait status. All signals must be held (InheritedState). When the
-// program stops, we stop in the same way, so that a shell takes its terminal back; when we are continued, so is the program.
+// Waits until the program, our child, ends and returns its wait status. All signals must be held (InheritedState). When
+// the program stops, we stop in the same way, so that a shell takes its terminal back; when we are continued, so is the
+// program.
 int wait_and_relay(pid_t program);
 
 } // namespace heaptape

@@ -1,4 +1,5 @@
-// Makes small ELF executables in memory for tests: headers, an interpreter, a dynamic section and symbol tables, no code.
+// Makes small ELF executables in memory for tests: headers, an interpreter, a dynamic section and symbol tables, no
+// code.
 #pragma once
 
 #include <elf.h>

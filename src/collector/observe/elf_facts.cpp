@@ -122,8 +122,8 @@ private:
   std::vector<Elf64_Phdr> segments_;
 };
 
-// Looks names up in the dynamic symbol table through its hash table, as the loader does, so the cost does not depend on the
-// size of the program.
+// Looks names up in the dynamic symbol table through its hash table, as the loader does, so the cost does not depend on
+// the size of the program.
 class DynamicSymbols {
 public:
   explicit DynamicSymbols(const ElfFile& elf, Bytes file) : file_(file) {
@@ -254,7 +254,7 @@ Result<ElfFacts> parse_elf_facts(Bytes file) {
   const auto header = read_at<Elf64_Ehdr>(file, 0);
   if (!header) return Error{ErrorCode::Malformed, "an ELF file without a header"};
   if (header->e_type != ET_EXEC && header->e_type != ET_DYN) {
-    return Error{ErrorCode::Malformed, "an ELF file that is no program"};
+    return Error{ErrorCode::Malformed, "an ELF file that is not a program"};
   }
   const ElfFile elf(file, *header);
   const DynamicSymbols symbols(elf, file);

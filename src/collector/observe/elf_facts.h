@@ -22,8 +22,8 @@ struct ElfFacts {
   std::string allocator;           // "jemalloc", ... when defines_malloc and a known one; else empty
 };
 
-// Fails with NotFound when the bytes are no ELF file and with Malformed when they are one that makes no sense. Fields of a
-// 32-bit or foreign file beyond the first two are left empty. Reads nothing outside the bytes, whatever they say.
+// Fails with NotFound when the bytes are no ELF file and with Malformed when they are one that makes no sense. Fields
+// of a 32-bit or foreign file beyond the first two are left empty. Reads nothing outside the bytes, whatever they say.
 Result<ElfFacts> parse_elf_facts(std::span<const std::byte> file);
 
 // The sanitizer whose runtime is in this library ("libasan.so.8"), or an empty string.

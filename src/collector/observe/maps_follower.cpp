@@ -12,14 +12,14 @@ namespace heaptape {
 
 namespace {
 
-// So much of the text goes into one block of a tape, whatever it says; the kernel's usual limit of 65,530 mappings takes half.
+// This much text always fits into one block of a tape; the kernel's usual limit of 65,530 mappings takes half of it.
 constexpr std::size_t kMostText = std::size_t{12} << 20;
 constexpr std::size_t kMostNames = std::size_t{1} << 18;
 constexpr std::size_t kBufferBytes = std::size_t{64} << 10;
 constexpr std::uint64_t kEarly = 8; // when the size has changed, this part of the usual distance
 constexpr std::uint64_t kMomentsPerSpacing = 64;
 constexpr std::uint64_t kShare = 50;
-// With every so many-th moment the list is put on the tape whole, so that damage has an end.
+// Every N-th list is written whole, so that damage affects only a part of the tape.
 constexpr std::uint64_t kWholeEvery = 64;
 
 } // namespace

@@ -1,5 +1,6 @@
-// Asks the kernel now and then what the program's address space looks like, and says what is new. The program only notices that a page
-// of text at a time is made from its list of mappings while nobody may change that list: some 20 us. One thread at a time.
+// Asks the kernel now and then what the program's address space looks like, and says what is new. The program only
+// notices that a page of text at a time is made from its list of mappings while nobody may change that list: some 20
+// us. One thread at a time.
 #pragma once
 
 #include <sys/types.h>
@@ -15,8 +16,9 @@
 
 namespace heaptape {
 
-// When to ask: soon at first, then at growing distances, so that a run of any length has some hundred moments; earlier when the size
-// of the address space has changed a lot; never so often that asking takes more than a fiftieth of the time.
+// When to ask: soon at first, then at growing distances, so that a run of any length has some hundred moments; earlier
+// when the size of the address space has changed a lot; never so often that asking takes more than a fiftieth of the
+// time.
 class MapsPace {
 public:
   bool due(std::uint64_t now_ns, std::uint64_t virtual_bytes) const;
@@ -39,8 +41,8 @@ public:
   // Begins to read; `time_us` is now. Not while it is reading.
   void begin(std::uint64_t time_us);
   bool reading() const { return reading_; }
-  // Reads on for about so long. At the end of the list, says what is new since the last time; nothing when all is as it was, or the
-  // kernel does not tell (the program is gone, or nobody may ask).
+  // Reads on for about so long. At the end of the list, says what is new since the last time; nothing when all is as it
+  // was, or the kernel does not say (the program is gone, or we may not ask).
   std::optional<MapsChange> go_on(std::uint64_t most_ns);
   // How long the last list took to read.
   std::uint64_t cost_ns() const { return cost_ns_; }

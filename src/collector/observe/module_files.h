@@ -1,5 +1,5 @@
-// The files of the program's modules, held open: a library may be deleted or replaced while the program runs, and its symbols
-// are wanted at the end.
+// The files of the program's modules, held open: a library may be deleted or replaced while the program runs, and its
+// symbols are wanted at the end.
 #pragma once
 
 #include <cstddef>

@@ -7,7 +7,7 @@ namespace heaptape {
 
 namespace {
 
-// The entry's fields, copied once: the original is the program's and may change under our eyes.
+// The entry's fields, copied once: the original is the program's and may change at any time.
 struct EntryCopy {
   std::uint32_t path_size;
   std::uint64_t ticks, load_bias, start, end;

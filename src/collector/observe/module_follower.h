@@ -17,8 +17,8 @@ public:
   // `log` is kModuleLogBytes of shared memory.
   explicit ModuleFollower(const std::byte* log) : log_(log) {}
 
-  // The modules that became complete since the last call. `used` is the header's module_log_used; `executable` stands in for
-  // an empty path. After an entry that makes no sense the rest of the log is given up (and damaged() says so).
+  // The modules that became complete since the last call. `used` is the header's module_log_used; `executable` stands
+  // in for an empty path. After an entry that makes no sense the rest of the log is given up, and damaged() is true.
   std::vector<Module> take_new(std::uint64_t used, const std::string& executable, const TickClock& clock);
 
   std::uint64_t position() const { return position_; } // bytes of the log read so far

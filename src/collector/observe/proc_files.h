@@ -14,7 +14,7 @@ namespace heaptape {
 
 // The whole file, empty when it cannot be read.
 std::string read_small_file(const std::string& path);
-// Empty when it is no link.
+// Empty when it is not a link.
 std::string read_link(const std::string& path);
 
 // Fields of /proc/PID/stat.
@@ -24,8 +24,8 @@ struct ProcStat {
   std::uint64_t start_time = 0;  // of the process, in clock ticks since boot
   std::uint64_t start_code = 0;  // of the image: exec changes it
   std::uint64_t start_stack = 0; // likewise
-  char state = 0;                // 'Z': it has ended and nobody has asked how
-  int wait_status = 0;           // of a process that has ended, to whom the kernel tells it
+  char state = 0;                // 'Z': it has ended but was not reaped
+  int wait_status = 0;           // of a process that has ended, if the kernel shows it to us
 };
 // The program's name in the text may hold anything, also spaces and parentheses.
 std::optional<ProcStat> parse_proc_stat(const std::string& text);

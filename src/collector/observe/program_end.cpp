@@ -75,7 +75,8 @@ constexpr std::uint64_t kInfoExit = 1 << 3;
 constexpr unsigned long kGetInfo = _IOWR(0xFF, 11, PidfdInfo);
 
 std::optional<int> kernels_word(pid_t program, int pidfd) {
-  // Nobody has asked yet: the process is still to be seen. Otherwise its pidfd knows, on newer kernels. In between is neither, for a moment.
+  // Not reaped yet: the process is still visible. Once reaped its pidfd knows, on newer kernels. For a moment in
+  // between neither does.
   for (int tries = 0; tries < 20; ++tries) {
     const auto stat = parse_proc_stat(read_small_file("/proc/" + std::to_string(program) + "/stat"));
     if (stat && stat->state == 'Z') return stat->wait_status;

@@ -37,7 +37,7 @@ public:
   // The program, all threads of it, is gone.
   bool gone() const;
   void send_signal(int number) const;
-  // What the launcher said, or the kernel, as far as it tells whoever is no parent.
+  // What the launcher reported, or the kernel, as far as it reports to a process that is not the parent.
   std::optional<int> wait_status() const;
   bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
   // Waits a little for the launcher's word, or the kernel's.

@@ -17,13 +17,15 @@ struct CollectorResult;
 class EventWatcher;
 struct WatchedProgram;
 
-// Makes who follows the recording while it happens (collector/events/event_watcher.h). An error means that it cannot begin.
+// Makes the watcher that follows the recording (collector/events/event_watcher.h). An error: the recording cannot
+// start.
 using WatcherFactory = std::function<Result<std::unique_ptr<EventWatcher>>(const WatchedProgram&)>;
 
 struct CollectorOptions {
   // Where the tape goes: %p pid, %n program name, %t start time (YYYYMMDD-HHMMSS), %% a percent sign.
   std::string tape = "heaptape.%n.%p.tape";
-  // False: the user did not name the tape, so a name that is taken gets .2, .3, ... before its last dot instead of refusing.
+  // False: the user did not name the tape, so a name that is taken gets .2, .3, ... before its last dot instead of
+  // refusing.
   bool tape_named = false;
   bool force = false;               // overwrite an existing tape
   bool write_tape = true;           // false: what is recorded goes to the watcher alone
@@ -39,11 +41,11 @@ struct CollectorOptions {
   bool index = true;   // and an index
   // Does that: called when the tape is complete, before the summary is printed. May be empty.
   std::function<void(CollectorResult&)> finish{};
-  // Functions of the program's libraries that count as allocations, NAME[:size-arg[:count-arg]][=POOL], and those that free
-  // what they returned, NAME[:ptr-arg]; see parse_functions().
+  // Functions of the program's libraries that count as allocations, NAME[:size-arg[:count-arg]][=POOL], and those that
+  // free what they returned, NAME[:ptr-arg]; see parse_functions().
   std::vector<std::string> alloc_functions{}, free_functions{};
   LiveOptions live{};     // what the watcher is to do
-  WatcherFactory watch{}; // makes it; empty: nobody watches
+  WatcherFactory watch{}; // empty: no watcher
   // Asked in every round; true ends the recording in good order, and the program goes on. May be empty.
   std::function<bool()> should_stop{};
   // A command that is given a tape and an address and says what is there; for heaptape_where(). See WhereDesk.

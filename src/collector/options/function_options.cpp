@@ -32,12 +32,12 @@ Result<> check(std::string_view function, bool allocates) {
   const std::string name = name_of(function);
   const std::string shown = "'" + std::string(function) + "'";
   if (name.empty() || name.find(' ') != name.npos)
-    return usage(shown + " does not begin with the name of a function, as the linker knows it");
+    return usage(shown + " does not start with a function's name as the linker knows it");
   if (std::find(kRecorded.begin(), kRecorded.end(), name) != kRecorded.end())
-    return usage(name + " is recorded anyway; name a function of a library that calls it");
+    return usage(name + " is always recorded; name a library function that calls it");
   std::string_view rest = function.substr(name.size());
   if (!takes_numbers(rest, allocates ? 2 : 1, allocates))
-    return usage(shown + " has an argument that is no number from 1 to 6; say for example " + name +
+    return usage(shown + " has an argument that is not a number from 1 to 6; give for example " + name +
                  (allocates ? ":1 or " + name + ":1:2" : ":1"));
   if (rest.empty()) return Unit{};
   if (rest.front() == '=' && rest.size() > 1 && allocates) return Unit{};
@@ -72,7 +72,7 @@ Result<> check_function_count(const CollectorOptions& options) {
   std::set<std::string> names;
   for (const auto* list : {&options.alloc_functions, &options.free_functions}) {
     for (const std::string& function : *list) names.insert(name_of(function));
-    if (functions_text(*list).size() > kMostBytes) return usage("the names of the functions are too long together");
+    if (functions_text(*list).size() > kMostBytes) return usage("the function names are too long in total");
   }
   if (names.size() > kMostFunctions)
     return usage("at most " + std::to_string(kMostFunctions) + " functions can be watched, these are " +

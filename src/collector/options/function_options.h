@@ -1,9 +1,10 @@
 // Functions of the program's libraries that the user wants counted as allocations: --alloc-fn, --free-fn.
 //
-//   NAME[:SIZE-ARG[:COUNT-ARG]][=POOL]   what it returns is a block of SIZE (times COUNT) bytes in a pool, named like the function unless said
+//   NAME[:SIZE-ARG[:COUNT-ARG]][=POOL]   it returns a block of SIZE (times COUNT) bytes in a pool (default: its name)
 //   NAME[:PTR-ARG]                       it frees such a block, from whichever of these pools has it
 //
-// Arguments are counted from 1 to 6; without a number the first is meant. A SIZE-ARG of 0 says that no argument is the size: blocks are counted, not bytes.
+// Arguments are counted from 1 to 6; without a number the first is meant. A SIZE-ARG of 0 says that no argument is the
+// size: blocks are counted, not bytes.
 #pragma once
 
 #include <set>
@@ -21,7 +22,7 @@ Result<std::vector<std::string>> parse_free_functions(const std::string& text);
 // The list again, as the recorder reads it.
 std::string functions_text(const std::vector<std::string>& functions);
 
-// The recorder has room for so many.
+// The recorder's table has this much room.
 Result<> check_function_count(const CollectorOptions& options);
 
 // A sentence for those whose calls were never found, when `watched` are the names of those that were.

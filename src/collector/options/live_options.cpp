@@ -40,7 +40,7 @@ Result<std::uint64_t> parse_interval_us(const std::string& text) {
     us *= 1e3;
   else if (unit != "us")
     us = 0;
-  if (us < 1000 || us > 1e15) return usage("'" + text + "' is not a time; say for example 10s, 500ms or 2min");
+  if (us < 1000 || us > 1e15) return usage("'" + text + "' is not a time; give for example 10s, 500ms or 2min");
   return static_cast<std::uint64_t>(us);
 }
 
@@ -50,7 +50,7 @@ Result<int> parse_log_signal(const std::string& text) {
   for (const NamedSignal& signal : kSignals) {
     if (name == signal.name || name == std::to_string(signal.number)) return signal.number;
   }
-  return usage("'" + text + "' cannot be used; the signals for the log are USR1, USR2, HUP, ALRM and WINCH");
+  return usage("'" + text + "' cannot be used; choose USR1, USR2, HUP, ALRM or WINCH");
 }
 
 Result<std::uint32_t> parse_count(const std::string& text, std::uint32_t least) {

@@ -1,9 +1,10 @@
-// What is to be done while the program runs, besides the tape. Filled in by the command line or from HEAPTAPE_* variables:
+// What is to be done while the program runs, besides the tape. Filled in by the command line or from HEAPTAPE_*
+// variables:
 //
 //   HEAPTAPE_LOG           1, or the log's name (--log)          HEAPTAPE_LOG_MAX        size of one file (--log-max)
 //   HEAPTAPE_LOG_CHURN     bytes (--log-churn)                   HEAPTAPE_LOG_KEEP       older files (--log-keep)
 //   HEAPTAPE_LOG_EVERY     time, e.g. 10s (--log-every)          HEAPTAPE_MAX_LIVE       bytes (--max-live)
-//   HEAPTAPE_LOG_SIGNAL    USR1, ... (--log-signal)              HEAPTAPE_MAX_LIVE_REPORT 1: only say so (--max-live-report)
+//   HEAPTAPE_LOG_SIGNAL    USR1, ... (--log-signal)              HEAPTAPE_MAX_LIVE_REPORT 1 (--max-live-report)
 //   HEAPTAPE_LOG_ALL       1: all sources (--log-all)            HEAPTAPE_TOP_EVERY      time (--top-every)
 //   HEAPTAPE_TOP_FILE      where to instead of stderr            HEAPTAPE_TOP_ROWS       rows (--top-rows)
 //   HEAPTAPE_TOP_FIRST     1: the largest first (--top-first)
@@ -33,7 +34,7 @@ struct LiveOptions {
   std::uint32_t log_keep = 5;                       // older files that stay: LOG.1, LOG.2, ...
 
   std::uint64_t max_live_bytes = 0; // 0: no limit
-  bool max_live_report = false;     // say so once, and let the program go on
+  bool max_live_report = false;     // report it once, and let the program run on
 
   std::uint64_t top_every_us = 0; // a table of the largest; 0: none
   std::string top_file{};         // empty: stderr
@@ -50,10 +51,12 @@ Result<int> parse_log_signal(const std::string& text);
 // How many, from `least` to a million.
 Result<std::uint32_t> parse_count(const std::string& text, std::uint32_t least);
 
-// Reads the variables above; `lookup(name)` gives one. `directory`: where a log goes that is not named with a whole path; may be empty.
+// Reads the variables above; `lookup(name)` gives one. `directory`: where a log goes that is not named with a whole
+// path; may be empty.
 using Lookup = std::function<std::optional<std::string>(std::string_view name)>;
 Result<LiveOptions> live_options_from(const Lookup& lookup, const std::string& directory);
-// And back: NAME=VALUE for all that is not the default. `directory` is put in front of names that need it; % is doubled in it already.
+// And back: NAME=VALUE for all that is not the default. `directory` is put in front of names that need it; % is doubled
+// in it already.
 std::vector<std::string> live_variables(const LiveOptions& options, const std::string& directory);
 
 } // namespace heaptape

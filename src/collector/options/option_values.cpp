@@ -17,7 +17,7 @@ Error usage(std::string sentence) { return Error{ErrorCode::Usage, std::move(sen
 Result<bool> parse_switch(const std::string& text) {
   if (text == "1" || text == "yes" || text == "on" || text == "true") return true;
   if (text.empty() || text == "0" || text == "no" || text == "off" || text == "false") return false;
-  return usage("'" + text + "' is neither 1 nor 0");
+  return usage("must be 1 or 0, not '" + text + "'");
 }
 
 Result<std::uint64_t> parse_size(const std::string& text) {
@@ -33,7 +33,7 @@ Result<std::uint64_t> parse_size(const std::string& text) {
     good = good && suffix.size() == 1 && letter != std::string_view::npos;
     for (std::size_t i = 0; good && i <= letter; ++i) number *= step;
   }
-  if (!good || number >= 0x1p63) return usage("'" + text + "' is not a size; say for example 500M or 2G");
+  if (!good || number >= 0x1p63) return usage("'" + text + "' is not a size; give for example 500M or 2G");
   return static_cast<std::uint64_t>(number);
 }
 
@@ -59,7 +59,7 @@ Result<std::uint32_t> parse_cpu_hz(const std::string& text) {
 Result<wire::OnFull> parse_on_full(const std::string& text) {
   if (text == "wait") return wire::OnFull::Wait;
   if (text == "drop") return wire::OnFull::Drop;
-  return usage("'" + text + "' is neither wait nor drop");
+  return usage("must be wait or drop, not '" + text + "'");
 }
 
 } // namespace heaptape

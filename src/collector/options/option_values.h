@@ -1,4 +1,5 @@
-// Values of recording options, read from the command line and from HEAPTAPE_* variables alike. An Error says what would be right.
+// Values of recording options, read from the command line and from HEAPTAPE_* variables alike. An Error says what would
+// be right.
 #pragma once
 
 #include <cstdint>

@@ -23,8 +23,8 @@ std::string expand_tape_name(const std::string& pattern, const TapeNameFacts& fa
 // The name with .2, .3, ... before ".tape" (or at the end).
 std::string numbered_tape_name(const std::string& name, unsigned number);
 
-// Creates the tape. A name the user did not choose, and that is taken, is numbered; one the user chose is an error unless
-// --force was given.
+// Creates the tape. A name the user did not choose, and that is taken, is numbered; one the user chose is an error
+// unless --force was given.
 Result<TapeWriter> create_tape(const CollectorOptions& options, const TapeNameFacts& facts,
                                std::uint64_t start_realtime_ns);
 

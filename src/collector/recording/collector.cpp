@@ -41,13 +41,14 @@ const char* sentence_for(wire::OffReason reason) {
   case wire::OffReason::CollectorGone: return "";
   case wire::OffReason::MapFailed: return "the program could not map the shared memory (address space limit?)";
   case wire::OffReason::Sanitizer: return "the program is a sanitizer build, whose allocator cannot be recorded";
-  case wire::OffReason::OwnAllocator: return "the program brings its own allocator, which the recorder does not see";
+  case wire::OffReason::OwnAllocator: return "the program has its own allocator, which the recorder cannot see";
   case wire::OffReason::Internal: return "the recorder switched itself off after an internal error";
   }
   return "";
 }
 
-// A robust mutex shared between processes; the kernel marks its first word when we die. The thread must never give it up.
+// A robust mutex shared between processes; the kernel marks its first word when we die. The thread must never give it
+// up.
 void hold_life_mutex(wire::Header& header) {
   static_assert(sizeof(pthread_mutex_t) <= sizeof header.collector_mutex);
   pthread_mutexattr_t attributes;
@@ -121,7 +122,7 @@ Result<> Collector::create_tape(pid_t program_pid) {
     return watched.error();
   }
   created_ = true;
-  // Before the program runs, so that whoever sees it can ask. A recording that nobody can ask is still a recording.
+  // Before the program runs, so that whoever sees it can ask. A recording without this socket is still a recording.
   if (Result<std::unique_ptr<ControlServer>> opened = ControlServer::open(program_pid, [this] { wake(); })) {
     control_ = std::move(opened).value();
   }
@@ -201,8 +202,8 @@ Meta Collector::known_facts() const {
   return meta;
 }
 
-// How long nothing needs to be done: until the fullest ring is about a third full, going by the time since the last look. The
-// program wakes us if that was too long.
+// How long nothing needs to be done: until the fullest ring is about a third full, going by the time since the last
+// look. The program wakes us if that was too long.
 std::uint64_t Collector::rest_after(const Round& round, std::uint64_t since_last_ns) {
   const std::uint64_t capacity = memory_.config().ring_records;
   if (round.more || round.fullest > capacity / 4) return last_rest_ns_ = 0;
@@ -232,7 +233,7 @@ ControlReply Collector::reply_to(const ControlRequest& request, Recording& recor
   }
   ControlReply reply;
   if (request.ask != ControlAsk::Info && recording.failed()) {
-    reply.refusal = "the tape takes no more: " + recording.sink().error()->sentence;
+    reply.refusal = "the tape can take no more: " + recording.sink().error()->sentence;
   }
   reply.recording = recording.figures();
   reply.recording.collector = ::getpid();
@@ -331,7 +332,7 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
   result.cpu_samples = recording.cpu_samples();
   result.remarks = unseen_functions(options_, recording.watched_functions());
   if (result.problem.empty() && recording.failed()) {
-    result.problem = "the tape is not complete: " + recording.sink().error()->sentence;
+    result.problem = "the tape is incomplete: " + recording.sink().error()->sentence;
   }
   const auto reason = static_cast<wire::OffReason>(memory_.header().off_reason.load(std::memory_order_relaxed));
   if (result.problem.empty()) result.problem = sentence_for(reason);

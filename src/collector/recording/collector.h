@@ -33,25 +33,26 @@ struct CollectorResult {
   std::uint64_t tape_bytes = 0;
   std::string problem;                // one sentence when something went wrong, else empty
   bool told = false;                  // the user has seen it already
-  std::vector<std::string> remarks{}; // sentences for the user that are no problem of the recording
+  std::vector<std::string> remarks{}; // sentences for the user that are not problems of the recording
   ModuleFiles files{};                // held open, if options.finish is set
 };
 
 class Collector {
 public:
-  // The caller has prepared the process (prepare_collector_process). The program's pid may be 0: whoever attaches.
+  // The caller has prepared the process (prepare_collector_process). The program's pid may be 0: any program that
+  // attaches.
   Collector(const CollectorOptions& options, SharedMemory memory, pid_t program, std::string program_name);
 
-  // Creates the tape, the watcher and the control socket, as far as they are wanted; needed before run() unless the pid is 0.
-  // `program_pid` is used for their names.
+  // Creates the tape, the watcher and the control socket, as far as they are wanted; needed before run() unless the pid
+  // is 0. `program_pid` is used for their names.
   Result<> create_tape(pid_t program_pid);
   const std::string& tape_path() const { return tape_path_; }
   int memory_fd() const { return memory_.fd(); }
 
-  // Opens what tells the program's end, while it waits for us; afterwards a short program may be gone before we look.
+  // Opens what will show the program's end, while it waits for us; later a short program may be gone before we look.
   void hold_program();
-  // `link`: the launcher's socket, or none. `tell` shows the user a problem that cannot wait for the end (the tape takes no
-  // more, while the program runs on). Returns when the program is gone and the tape is finished.
+  // `link`: the launcher's socket, or none. `tell` shows the user a problem that cannot wait for the end (the tape
+  // takes no more, while the program runs on). Returns when the program is gone and the tape is finished.
   using Tell = std::function<void(const std::string& sentence)>;
   CollectorResult run(UniqueFd link, const Tell& tell);
 
@@ -89,11 +90,12 @@ private:
   bool stop_asked_ = false;
   std::uint64_t last_rest_ns_ = 0;
   std::unique_ptr<ControlServer>
-      control_; // none: nobody can ask. Outlives run(), so that who asked to stop waits for the whole tape
+      control_; // none: no questions. Outlives run(), so that a client's stop waits for the whole tape
 };
 
-// Makes the process a collector: a session of its own, deaf to the terminal's signals, no descriptor but stderr and `keep`,
-// and holding the mutex by which the program sees that it lives. The calling thread must be the process's main one.
+// Makes the process a collector: a session of its own, deaf to the terminal's signals, no descriptor but stderr and
+// `keep`, and holding the mutex by which the program sees that it lives. The calling thread must be the process's main
+// one.
 void prepare_collector_process(const SharedMemory& memory, int keep);
 
 } // namespace heaptape

@@ -1,6 +1,6 @@
-// How fast the collector is: synthetic rings, refilled between rounds, only the rounds are timed (CPU time of the thread, so
-// that a busy machine disturbs less). "list" ends at a sink that counts; "tape" encodes, compresses and writes. The argument
-// pairs are (rings, live blocks); best_ns is the quickest emptying of all rings, per event.
+// How fast the collector is: synthetic rings, refilled between rounds, only the rounds are timed (CPU time of the
+// thread, so that a busy machine disturbs less). "list" ends at a sink that counts; "tape" encodes, compresses and
+// writes. The argument pairs are (rings, live blocks); best_ns is the quickest emptying of all rings, per event.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
@@ -23,8 +23,8 @@ struct CountingSink {
   std::uint64_t sum = 0;
 };
 
-// A program in a steady state: each step releases a block and makes another of a size that belongs to its stack. Half of the
-// blocks die young, as in most programs; addresses come back as a free list would give them.
+// A program in a steady state: each step releases a block and makes another of a size that belongs to its stack. Half
+// of the blocks die young, as in most programs; addresses come back as a free list would give them.
 class Workload {
 public:
   Workload(FakeProgram& program, std::uint32_t rings, std::size_t live) : random_(7) {

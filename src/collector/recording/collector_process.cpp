@@ -89,8 +89,8 @@ bool is_nowhere(int fd) {
   return ::fstat(fd, &ours) != 0 || (::stat("/dev/null", &null) == 0 && ours.st_rdev == null.st_rdev);
 }
 
-// The recorder gives its collector no pipe as stderr, which would be held open for whoever waits for its end. For the one
-// line about a recording that failed, the program's own is borrowed, if it still runs.
+// The recorder gives its collector no pipe as stderr, which would be held open for whoever waits for its end. For the
+// one line about a recording that failed, the program's own is borrowed, if it still runs.
 void tell_through(pid_t program, const std::string& sentence) {
   if (!is_nowhere(STDERR_FILENO)) return print_line(sentence);
   const std::string path = "/proc/" + std::to_string(program) + "/fd/2";
@@ -159,7 +159,7 @@ int collect_for(int socket_fd, const CollectorOptions& given, const CollectFor& 
   wire::Hello hello{};
   if (::recv(socket.get(), &hello, sizeof hello, 0) != static_cast<ssize_t>(sizeof hello)) return 1;
   if (hello.magic != wire::kHelloMagic || hello.version != wire::kHelloVersion) {
-    return refuse(socket.get(), "the recorder and this heaptape are of different versions");
+    return refuse(socket.get(), "the recorder and this heaptape have different versions");
   }
   Result<SharedMemory> memory = SharedMemory::create(options);
   if (!memory.ok()) return refuse(socket.get(), memory.error().sentence);

@@ -29,11 +29,12 @@ public:
   CollectorProcess& operator=(CollectorProcess&&) noexcept = default;
 
   // Tells which program will be recorded and waits until its tape is created; the result is the tape's path. With pid 0
-  // (run under a debugger: the program's pid is not known yet) the tape is created when the program attaches and the result
-  // is empty; then only the folder is checked here.
+  // (run under a debugger: the program's pid is not known yet) the tape is created when the program attaches and the
+  // result is empty; then only the folder is checked here.
   Result<std::string> open_tape(pid_t program, const std::string& program_name);
 
-  // What waitpid() said about the program. Without this call (launcher killed) the tape says that the ending is unknown.
+  // What waitpid() said about the program. Without this call (launcher killed) the tape says that the ending is
+  // unknown.
   void program_ended(int wait_status);
 
   // The program never ran (exec failed): the collector ends silently and leaves no tape behind.
@@ -51,8 +52,8 @@ private:
   UniqueFd link_;
 };
 
-// `heaptape collect FD`: the collector of a program that was started without the launcher. Speaks wire/handshake.h on the
-// inherited socket, then collects until the program is gone. Returns the exit status.
+// `heaptape collect FD`: the collector of a program that was started without the launcher. Speaks wire/handshake.h on
+// the inherited socket, then collects until the program is gone. Returns the exit status.
 struct CollectFor {
   pid_t program = 0;                // its pid here; 0: as it says itself
   std::function<void()> prepared{}; // called when the process has become a collector, before the program runs

@@ -26,7 +26,7 @@ public:
   explicit FakeProgram(std::uint32_t slots = 16, std::uint32_t ring_records = 64)
       : FakeProgram(create(slots, ring_records), 3'600'000'000'000) {}
 
-  // Attaches to memory that somebody else made; its clock began `age_ns` ago.
+  // Attaches to memory that was made elsewhere; its clock began `age_ns` ago.
   FakeProgram(SharedMemory shared, std::uint64_t age_ns) : memory(std::move(shared)), header(memory.header()) {
     header.clock_is_tsc = 0;
     header.clock_base_ticks = header.clock_base_monotonic_ns = monotonic_ns() - age_ns;

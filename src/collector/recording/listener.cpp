@@ -34,20 +34,20 @@ void handle(int signal, void (*handler)(int)) {
 }
 
 Error cannot_listen(const std::string& path) {
-  return {ErrorCode::Io, "cannot listen at " + path + ": " + system_message(errno)};
+  return {ErrorCode::Io, "cannot listen on " + path + ": " + system_message(errno)};
 }
 
-// A socket that somebody listens at stays his; one that was left behind is replaced.
+// A socket in use is left alone; one that was left behind is replaced.
 Result<UniqueFd> listen_at(const std::string& path) {
   const auto address = socket_address(path);
-  if (!address) return Error{ErrorCode::Usage, "'" + path + "' is too long a path for a socket"};
+  if (!address) return Error{ErrorCode::Usage, "'" + path + "' is too long for the path of a socket"};
   const auto* generic = reinterpret_cast<const sockaddr*>(&*address);
   struct stat facts {};
   if (::lstat(path.c_str(), &facts) == 0) {
-    if (!S_ISSOCK(facts.st_mode)) return Error{ErrorCode::Exists, path + " exists and is no socket"};
+    if (!S_ISSOCK(facts.st_mode)) return Error{ErrorCode::Exists, path + " exists and is not a socket"};
     const UniqueFd probe(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     if (::connect(probe.get(), generic, sizeof *address) == 0) {
-      return Error{ErrorCode::Exists, "somebody listens at " + path + " already"};
+      return Error{ErrorCode::Exists, "another process already listens on " + path};
     }
     if (errno == ECONNREFUSED) ::unlink(path.c_str());
   }
@@ -102,10 +102,11 @@ private:
     ucred peer{};
     socklen_t size = sizeof peer;
     ::getsockopt(program.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size);
-    const timeval patience{10, 0}; // somebody who connects and says nothing
+    const timeval patience{10, 0}; // for a client that connects and sends nothing
     ::setsockopt(program.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     const pid_t worker = ::fork();
-    if (worker < 0) return tell_("a program asked, but no process could be made for it: " + system_message(errno));
+    if (worker < 0)
+      return tell_("a program connected, but no process could be started for it: " + system_message(errno));
     if (worker > 0) {
       workers_.insert(worker);
       return;
@@ -129,7 +130,7 @@ Result<> listen_for_programs(const std::string& socket, const CollectorOptions& 
                              const std::function<void(const std::string&)>& tell) {
   Result<UniqueFd> listening = listen_at(socket);
   if (!listening) return listening.error();
-  tell("listening at " + socket + "; programs come with HEAPTAPE_COLLECTOR=unix:" + socket);
+  tell("listening on " + socket + "; start programs with HEAPTAPE_COLLECTOR=unix:" + socket);
   Listener(std::move(listening).value(), options, tell).run();
   ::unlink(socket.c_str());
   return Unit{};

@@ -59,7 +59,7 @@ Recording::Recording(const SharedMemory& memory, TapeWriter* writer, RecordingFa
   if (facts_.hold_files) files_.hold_executable(executable_, std::move(facts_.executable));
 }
 
-// The watcher costs something per event, so who has none gets a builder without.
+// A watcher costs time per event; without one, use the builder that has no hook for it.
 void Recording::make_builder() {
   const std::uint32_t slots = memory_.config().slot_count;
   if (facts_.watcher == nullptr) {
@@ -339,7 +339,8 @@ void Recording::drain() {
   write_pools();
 }
 
-// Not as drain(), which takes a record that is not ready for one that never will be, and would not end while others are made.
+// Not as drain(), which takes a record that is not ready for one that never will be, and would not end while others are
+// made.
 void Recording::break_off() {
   flush();
   end_us_ = clock_.plain_us(clock_.now());
@@ -352,7 +353,8 @@ Summary Recording::finish(Ending ending, std::int32_t detail, const std::string&
   summary.ending_detail = detail;
   summary.note = note;
   const auto write_summary = [&] { sink_.write([&](TapeWriter& writer) { return writer.add_summary(summary); }); };
-  // A full disk may have room for a few bytes, and --max-tape means the events; the summary is what is wanted most then.
+  // A full disk may have room for a few bytes, and --max-tape means the events; the summary is what is wanted most
+  // then.
   const bool was_failed = failed();
   sink_.ignore_failure();
   if (was_failed) write_summary();

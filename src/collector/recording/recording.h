@@ -31,7 +31,7 @@
 namespace heaptape {
 
 struct RecordingFacts {
-  pid_t pid = 0;                    // in our eyes
+  pid_t pid = 0;                    // in the collector's pid namespace
   std::uint64_t tape_start_ns = 0;  // CLOCK_MONOTONIC at time 0 of the tape
   Meta meta;                        // known beforehand; completed from /proc
   std::uint64_t max_tape_bytes = 0; // 0: no limit
@@ -51,15 +51,16 @@ public:
   // Takes out what is ready; from time to time also samples, thread names and so on. `now_ns` is CLOCK_MONOTONIC.
   Round step(std::uint64_t now_ns);
 
-  // Puts everything that the program has done up to now onto the tape, and how it stands: threads, memory, mappings. A thread that
-  // is inside a hook is waited for only shortly.
+  // Puts everything that the program has done up to now onto the tape, and how it stands: threads, memory, mappings. A
+  // thread that is inside a hook is waited for only shortly.
   void flush();
   // Names this moment, then flush().
   void mark(const std::string& name, MarkKind kind);
   // What flush() would leave on the tape. Without the names of the files.
   LiveRecording figures() const;
 
-  // The tape takes no more. From then on step() only counts the events, until the program's end: what is missing has a number.
+  // The tape takes no more. From then on step() only counts the events, until the program's end: what is missing has a
+  // number.
   bool failed() const { return sink_.error().has_value(); }
   // The watcher wants the program to end.
   bool wants_stop() const { return wants_stop_; }

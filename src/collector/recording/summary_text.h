@@ -13,7 +13,7 @@ std::string summary_text(const CollectorResult& result);
 // One line on stderr: "heaptape: " and the text.
 void print_line(const std::string& text);
 
-// Prints the summary (unless quiet) and what went wrong (unless told already), each as one line on stderr.
+// Prints the summary (unless quiet) and what went wrong (unless already reported), each as one line on stderr.
 void print_result(const CollectorResult& result, bool quiet);
 
 } // namespace heaptape

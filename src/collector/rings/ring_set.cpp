@@ -140,7 +140,8 @@ bool RingSet::read_only_ring(Round& round, ItemConsumer& consumer) {
   round.read = count;
   round.more = more;
   queued_ = reader.queue().size();
-  // A claim is a locked instruction: a thread that claims a slot after this look stamps its records later than all read.
+  // A claim is a locked instruction: a thread that claims a slot after this look stamps its records later than all
+  // read.
   find_slots();
   if (active_.size() != 1) return false;
   wake_waiting();
@@ -256,8 +257,8 @@ void RingSet::drop_idle() {
 
 void RingSet::wake_waiting() {
   wire::Header& header = memory_.header();
-  // A locked read, so that our stores of `taken` come before it; a thread that waits announces itself before it looks at
-  // `taken`. (Not a fence: ThreadSanitizer does not know those.)
+  // A locked read, so that our stores of `taken` come before it; a thread that waits announces itself before it looks
+  // at `taken`. (Not a fence: ThreadSanitizer does not know those.)
   if (header.waiting.fetch_add(0, std::memory_order_seq_cst) == 0) return;
   header.drained.fetch_add(1, std::memory_order_release);
   ::syscall(SYS_futex, &header.drained, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);

@@ -1,5 +1,6 @@
-// The program's threads, numbered in order of appearance. Threads that have ended can be handed to the tape and forgotten, so
-// that a program with millions of short threads needs no more memory than its live ones. One thread at a time.
+// The program's threads, numbered in order of appearance. Threads that have ended can be handed to the tape and
+// forgotten, so that a program with millions of short threads needs no more memory than its live ones. One thread at a
+// time.
 #pragma once
 
 #include <cstdint>

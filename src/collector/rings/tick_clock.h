@@ -1,5 +1,6 @@
-// Turns the program's clock ticks into microseconds of the tape. The rate is measured between the program's start and now,
-// so every event that has already happened lies inside the measured stretch and its error is that of two clock readings.
+// Turns the program's clock ticks into microseconds of the tape. The rate is measured between the program's start and
+// now, so every event that has already happened lies inside the measured stretch and its error is that of two clock
+// readings.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Functions as boxes and calls as arrows between them, as Graphviz draws them: larger boxes have more time of their own, thicker arrows more
-// time behind them.
+// Functions as boxes and calls as arrows between them, as Graphviz draws them: larger boxes have more time of their
+// own, thicker arrows more time behind them.
 #pragma once
 
 #include <cstddef>

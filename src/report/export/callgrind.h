@@ -1,4 +1,5 @@
-// A profile in callgrind's format, for callgrind_annotate and KCachegrind: what each line allocated itself and what its calls did.
+// A profile in callgrind's format, for callgrind_annotate and KCachegrind: what each line allocated itself and what its
+// calls did.
 #pragma once
 
 #include "report/export/export_input.h"

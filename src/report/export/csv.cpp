@@ -5,8 +5,8 @@
 namespace heaptape {
 namespace {
 
-// A field that a spreadsheet would take for a formula ("=cmd|...", "+1") is the program's text, not ours to run: it gets an
-// apostrophe in front, which spreadsheets hide.
+// A field that a spreadsheet would take for a formula ("=cmd|...", "+1") is the program's text, not ours to run: it
+// gets an apostrophe in front, which spreadsheets hide.
 void add_field(Sink& sink, std::string_view text) {
   const bool formula = !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos;
   if (!formula && text.find_first_of(",\"\r\n") == text.npos) {

@@ -18,8 +18,8 @@ struct StackMost {
   std::uint64_t live_lifetime_us = 0; // of blocks that never ended
 };
 
-// A realloc tells of the new block before the old one ends, but both never count together: so a new block waits until the event
-// is over.
+// A realloc reports the new block before the old one ends, but both never count together: so a new block waits until
+// the event is over.
 class MostWatch : public IgnoreChanges {
 public:
   MostWatch(const OwnerTable& owners, std::unordered_map<StackId, StackMost>& stacks)

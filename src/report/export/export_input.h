@@ -25,16 +25,17 @@ struct ExportInput {
   const Answers& answers() const { return index.answers; }
 };
 
-// The program's command line, its arguments joined with blanks; "?" when the tape does not tell.
+// The program's command line, its arguments joined with blanks; "?" when the tape does not say.
 std::string command_of(const TapeReader& tape);
 // When the run ended: its last event, its last sample or its summary, whichever is latest.
 std::uint64_t duration_us(const ExportInput& input);
 
-// The text without what would break a format of one line per thing: control characters become '?', and so does each of `others`.
+// The text without what would break a format of one line per thing: control characters become '?', and so does each of
+// `others`.
 std::string one_line(std::string_view text, std::string_view others = {});
 
-// What stands for frames that are not there, in formats that know nothing but functions: "[no stack]" when there is none
-// at all, "[cut]" or "[too deep]" outside the outermost frame known; empty: the stack is whole.
+// What stands for frames that are not there, in formats that know nothing but functions: "[no stack]" when there is
+// none at all, "[cut]" or "[too deep]" outside the outermost frame known; empty: the stack is whole.
 std::string_view stand_in(StackEnd end, bool has_frames);
 
 } // namespace heaptape

@@ -1,5 +1,5 @@
-// All stacks as one tree of functions, outermost first, small enough to be sent somewhere: with what each place costs by every quantity,
-// and only the places that weigh most.
+// All stacks as one tree of functions, outermost first, small enough to be sent somewhere: with what each place costs
+// by every quantity, and only the places that weigh most.
 #pragma once
 
 #include <array>
@@ -22,8 +22,8 @@ Costs costs_of(const Figures& figures);
 struct FlameNode {
   std::uint32_t parent = 0; // index of the caller's node, which comes before; the root's is its own
   FrameId frame{};          // one of those that came by here
-  std::string_view text{};  // when it is no function: a stand-in, see stand_in()
-  std::uint32_t joined = 0; // not 0: stands for so many places that are not here, all below the parent
+  std::string_view text{};  // when it is not a function: a stand-in, see stand_in()
+  std::uint32_t joined = 0; // not 0: stands for this many places left out, all below the parent
   Costs own{};              // of stacks that end here
 };
 
@@ -32,8 +32,8 @@ struct FlameTree {
   std::size_t places = 0;       // nodes before any were joined
 };
 
-// Joins places until no more than `most` and one per parent are left, those first whose share of every quantity is smallest. Sums are
-// kept: the costs of all nodes together are always those of all stacks.
+// Joins places until no more than `most` and one per parent are left, those first whose share of every quantity is
+// smallest. Sums are kept: the costs of all nodes together are always those of all stacks.
 FlameTree make_flame_tree(const Answers& answers, StackNames& names, std::size_t most);
 
 } // namespace heaptape

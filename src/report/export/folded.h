@@ -12,7 +12,8 @@ struct FoldedOptions {
   bool blocks = false; // count blocks, not bytes
 };
 
-// One line per distinct sequence of functions, in the order of the text. Of CPU time: microseconds, or with `blocks` samples.
+// One line per distinct sequence of functions, in the order of the text. Of CPU time: microseconds, or with `blocks`
+// samples.
 void export_folded(const ExportInput& input, const FoldedOptions& options, Sink& sink);
 
 } // namespace heaptape

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kPageBytes = 4096;
 constexpr unsigned kHeaptrackVersion = 0x10400; // the version whose files these are like
 constexpr unsigned kFileVersion = 3;
-constexpr std::uint64_t kTickUs = 10'000; // heaptrack tells the time as often
+constexpr std::uint64_t kTickUs = 10'000; // heaptrack's resolution
 
 using NumberPair = std::pair<std::uint64_t, std::uint64_t>;
 struct PairHash {
@@ -27,8 +27,8 @@ struct PairHash {
 };
 using PairNumbers = std::unordered_map<NumberPair, std::uint64_t, PairHash>;
 
-// Writes a text, an address, a stack or a pair of size and stack when it is first needed, and gives its number. All count from 1
-// but the pairs.
+// Writes a text, an address, a stack or a pair of size and stack when it is first needed, and gives its number. All
+// count from 1 but the pairs.
 class Tables {
 public:
   Tables(const ExportInput& input, Sink& sink)
@@ -115,7 +115,8 @@ public:
   void before(const Event& event) {
     if (event.time_us >= next_tick_us_) tell_time(event.time_us);
   }
-  // A realloc tells of the new block before the old one ends; heaptrack counts them one by one, so the old one must go first.
+  // A realloc reports the new block before the old one ends; heaptrack counts them one by one, so the old one must go
+  // first.
   void after() {
     if (!made_) return;
     tell('+', *made_);

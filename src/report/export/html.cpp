@@ -237,8 +237,8 @@ void write_histograms(Sink& sink, const Answers& answers) {
   });
 }
 
-// A script element ends at the first "</script", wherever that stands, so no text may hold a '<'. In JSON it can only stand in a
-// string, where it may be written as a number.
+// A script element ends at the first "</script", wherever that stands, so no text may hold a '<'. In JSON it can only
+// stand in a string, where it may be written as a number.
 std::string without_markup(std::string_view json) {
   std::string safe;
   safe.reserve(json.size() + 64);

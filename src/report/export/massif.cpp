@@ -25,8 +25,8 @@ struct Share {
   std::uint64_t bytes;
 };
 
-// Writes callers below callees, as massif prints them. Only goes where enough bytes are, so that the many small places of a large
-// program cost nothing.
+// Writes callers below callees, as massif prints them. Only goes where enough bytes are, so that the many small places
+// of a large program cost nothing.
 class TreeWriter {
 public:
   TreeWriter(StackNames& names, double threshold_percent, Sink& sink)

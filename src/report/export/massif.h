@@ -1,5 +1,5 @@
-// A massif.out file, for ms_print and massif-visualizer: the heap over time, with call trees at sixteen evenly spaced moments and at
-// the peak. Made from the index alone.
+// A massif.out file, for ms_print and massif-visualizer: the heap over time, with call trees at sixteen evenly spaced
+// moments and at the peak. Made from the index alone.
 #pragma once
 
 #include "report/export/export_input.h"

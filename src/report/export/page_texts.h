@@ -1,4 +1,5 @@
-// The parts of the HTML page: web/page.html, page.css and page.js, made into text by tools/embed_texts.py at build time.
+// The parts of the HTML page: web/page.html, page.css and page.js, made into text by tools/embed_texts.py at build
+// time.
 #pragma once
 
 #include <string_view>

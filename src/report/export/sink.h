@@ -1,5 +1,5 @@
-// Where an export goes: text or bytes, buffered, compressed on the way if asked for. The first failure is kept and everything
-// after it dropped, so that writers need not look after each piece. One thread at a time.
+// Where an export goes: text or bytes, buffered, compressed on the way if asked for. The first failure is kept and
+// everything after it dropped, so that writers need not look after each piece. One thread at a time.
 #pragma once
 
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ public:
     write_if_full();
   }
 
-  // Something could not be written; whoever has much left to do may stop.
+  // Something could not be written; a caller with much left to do may stop.
   bool failed() const { return !state_.ok(); }
   // Writes what is left and says how all went. Nothing may follow.
   Result<> finish();

@@ -45,7 +45,7 @@ std::string allocation_cost_text(const TapeView& view, const AllocationCost& cos
   std::string out = style.bold("CPU time in allocation functions: " + cpu_time_text(cost.allocating.us)) + " of " +
                     cpu_time_text(cost.all.us) + " (" + percent_text(cost.allocating.us, cost.all.us) + ")\n";
   if (cost.recorder.us != 0) {
-    out += "  " + cpu_time_text(cost.recorder.us) + " of it in the recorder, which is not there when nobody records\n";
+    out += "  " + cpu_time_text(cost.recorder.us) + " of it in the recorder, absent when nothing is recorded\n";
   }
   if (cost.rows.empty()) return out;
   out += padded_right("share", 8) + padded_right("CPU time", 10) + padded_right("recorder", 10) +

@@ -1,7 +1,8 @@
-// The heap and the CPU profile joined: how much CPU time goes into calls of malloc, free, operator new and their kin, and from where.
+// The heap and the CPU profile joined: how much CPU time goes into calls of malloc, free, operator new and their kin,
+// and from where.
 //
-// A sample is *in* an allocation function when the thread was inside a call that has a heap event: in the allocator, or in the recorder
-// itself. Its time is charged to the stack of that event.
+// A sample is *in* an allocation function when the thread was inside a call that has a heap event: in the allocator, or
+// in the recorder itself. Its time is charged to the stack of that event.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@ namespace heaptape {
 struct AllocationCostRow {
   StackId stack{};
   CpuTime time{};                              // in allocation functions that this stack called
-  CpuTime recorder{};                          // of it, in the recorder: not there when nobody records
+  CpuTime recorder{};                          // of it, in the recorder: absent when nothing is recorded
   std::uint64_t allocations = 0, releases = 0; // calls on the tape
 };
 struct AllocationCost {

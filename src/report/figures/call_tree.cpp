@@ -68,7 +68,7 @@ private:
     switch (options_.by) {
     case GroupBy::Line: return std::uint64_t{named.function.value} << 32 | named.line;
     case GroupBy::File:
-      // Code without lines is told by its module.
+      // Code without lines is identified by its module.
       if (named.file.value == 0) return std::uint64_t{named.module_name.value} << 32;
       return named.file.value;
     case GroupBy::Module: return named.module_name.value;

@@ -1,6 +1,6 @@
-// Costs of many stacks as one tree: callers below callees (bottom-up) or callees below callers (top-down), pruned to what matters.
-// Every node's cost is exactly the sum of its children's, those that stand for pruned places among them; a node without children
-// is a place where stacks end.
+// Costs of many stacks as one tree: callers below callees (bottom-up) or callees below callers (top-down), pruned to
+// what matters. Every node's cost is exactly the sum of its children's, those that stand for pruned places among them;
+// a node without children is a place where stacks end.
 #pragma once
 
 #include <cstdint>

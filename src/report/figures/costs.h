@@ -21,9 +21,9 @@ const char* cost_kind_name(CostKind kind);
 // What reports of this kind are ordered by: temporary blocks cost their calls, all others their bytes.
 Measure measure_of(CostKind kind);
 
-// By stack and thread. With sizes also by the blocks' sizes, for which events have to be read. With a filter on blocks, of those alone
-// that it accepts; unless it looks at stacks and threads only, all events are read for that. It is asked about blocks as they
-// were at the moment that the list is about: the end for Allocations and Temporary.
+// By stack and thread. With sizes also by the blocks' sizes, for which events have to be read. With a filter on blocks,
+// of those alone that it accepts; unless it looks at stacks and threads only, all events are read for that. It is asked
+// about blocks as they were at the moment that the list is about: the end for Allocations and Temporary.
 enum class Sizes : bool { Together, Apart };
 std::vector<StackCost> costs_of(const TapeView& view, CostKind kind, Sizes sizes = Sizes::Together,
                                 Filter* filter = nullptr);
@@ -44,8 +44,9 @@ struct FilteredFigures {
 };
 std::vector<FilteredFigures> filtered_figures(const TapeView& view, Filter& filter);
 
-// Stacks that grew steadily: what they had more at fifteen sixteenths of the run than at a quarter of it, when it rose in at least
-// two thirds of the steps between and never fell by more than a tenth of it. The end itself does not count, for programs clean up.
+// Stacks that grew steadily: what they had more at fifteen sixteenths of the run than at a quarter of it, when it rose
+// in at least two thirds of the steps between and never fell by more than a tenth of it. The end itself does not count,
+// for programs clean up.
 std::vector<StackCost> growth_costs(const TapeView& view);
 
 Cost sum_of(const std::vector<StackCost>& costs);

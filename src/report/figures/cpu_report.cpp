@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kThreadsShown = 8;
 
-// What the rows of a table are told apart by, and called.
+// What distinguishes and names the rows of a table.
 class Grouping {
 public:
   Grouping(const StackNames& names, GroupBy by) : names_(names), by_(by) {}
@@ -63,7 +63,7 @@ public:
       const std::uint64_t key = grouping_.key(frames[i]);
       if (!seen.insert(key).second) continue;
       Entry& entry = entries_[key];
-      // Where a function itself was is better to know than where it called somebody.
+      // Where a function itself was running says more than where it called another.
       const std::uint64_t weight = i == 0 ? time.time.us * 1000 : time.time.us;
       if (weight > entry.heaviest || entry.heaviest == 0) {
         entry.heaviest = weight;
@@ -211,13 +211,13 @@ CpuReport make_cpu_report(const TapeView& view, const CpuOptions& options, Frame
 
 std::string no_cpu_sentence(const TapeReader& tape, std::uint32_t segment) {
   const CpuProfile& profile = tape.cpu();
-  if (profile.empty()) return "there is no CPU profile on this tape; record with --cpu";
+  if (profile.empty()) return "this tape has no CPU profile; record with --cpu";
   if (segment != 0 && profile.find(segment) == nullptr) {
     return "there is no segment " + std::to_string(segment) + "; this tape has " +
            count_of(profile.segments.size(), "segment");
   }
   return profile.samples.empty() ? "the program used too little CPU time for a single sample; try a larger --cpu=HZ"
-                                 : "no sample is in what was selected";
+                                 : "no samples match the selection";
 }
 
 std::string cpu_text(const TapeView& view, const CpuReport& report, const CpuOptions& options, const TextStyle& style) {
@@ -230,7 +230,7 @@ std::string cpu_text(const TapeView& view, const CpuReport& report, const CpuOpt
   if (report.times.empty()) return out;
   const bool top_down = options.tree.direction == TreeDirection::TopDown;
   out += "\n" + style.bold(top_down ? "Callers first" : "Innermost functions first") +
-         (top_down ? " (--bottom-up turns it)\n" : " (--top-down turns it)\n");
+         (top_down ? " (--bottom-up reverses it)\n" : " (--top-down reverses it)\n");
   StackNames& names = view.names();
   out += tree_text(names, view.tape().threads(), make_call_tree(names, cpu_costs(report.times), options.tree),
                    {.tree = options.tree, .style = style, .expand = options.expand, .unit = TreeUnit::CpuTime});

@@ -1,4 +1,4 @@
-// The CPU profile of a tape for people and programs: who used the time, as a table of functions and as a tree.
+// The CPU profile of a tape for people and programs: what used the time, as a table of functions and as a tree.
 #pragma once
 
 #include <cstddef>

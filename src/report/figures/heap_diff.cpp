@@ -15,7 +15,7 @@ std::uint64_t size_of(std::int64_t number) {
   return number < 0 ? 0 - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number);
 }
 
-// The function a stack is charged to, its place, and whom it works for.
+// The function a stack is charged to, its place, and its callers.
 struct StackLabel {
   std::string function, place, callers;
 };

@@ -1,5 +1,5 @@
-// What changed between two lists of costs, of two tapes or of two moments of one. Stacks are the same when their functions have the
-// same names (StackPaths), whatever their addresses and lines.
+// What changed between two lists of costs, of two tapes or of two moments of one. Stacks are the same when their
+// functions have the same names (StackPaths), whatever their addresses and lines.
 #pragma once
 
 #include <cstdint>

@@ -70,7 +70,7 @@ std::vector<std::string> pool_remarks(const std::vector<PoolLine>& lines, const 
     const PoolFigures& figures = line.figures;
     if (figures.unknown_frees != 0)
       remarks.push_back(line.name + ": " + count_of(figures.unknown_frees, "free") +
-                        " of what was no live block of it");
+                        " of what was not a live block of it");
     if (figures.replaced != 0) {
       remarks.push_back(line.name + ": " + count_of(figures.replaced, "block") +
                         (line.is_function ? " ended unseen (freed inside the library?)"

@@ -28,7 +28,7 @@ struct PoolLine {
 // The largest peak first. Pool 0 is left out: it has no blocks.
 std::vector<PoolLine> pool_lines(const std::vector<Pool>& pools, const PoolState& state);
 
-// Lines that end with a newline, indented by so many blanks.
+// Lines that end with a newline, indented by this many blanks.
 std::string pool_table(const std::vector<PoolLine>& lines, const TextStyle& style, std::size_t indent = 0);
 // What the table cannot say: frees that found no block, blocks that ended unseen; a sentence each.
 std::vector<std::string> pool_remarks(const std::vector<PoolLine>& lines, const PoolState& state);

@@ -34,7 +34,7 @@ struct TopRow {
   std::vector<LineCost> lines{}; // of a function: known ones of its file, the most expensive first
 };
 struct TopTable {
-  std::vector<TopRow> rows; // the first so many
+  std::vector<TopRow> rows; // at most as many as asked for
   std::size_t others = 0;   // rows that are not shown
   TopRow rest{};            // their sum
   TopRow total{};

@@ -5,7 +5,8 @@
 //   |
 //   -> 19.63% (1,024B, 1x): test_malloc [sample.cpp:30]
 //
-// A node whose cost is that of its only child does not repeat it: the child follows as "<-" (a caller) or ">" (a callee).
+// A node whose cost is that of its only child does not repeat it: the child follows as "<-" (a caller) or ">" (a
+// callee).
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// The functions that matter most of a list of costs, each with whom it works for.
+// The functions that matter most in a list of costs, each with its callers.
 #pragma once
 
 #include <cstddef>

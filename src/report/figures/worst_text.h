@@ -12,7 +12,8 @@
 
 namespace heaptape {
 
-// Lines that end with a newline. Shares are of `worst.total`; what is not shown is a line of its own, so that all add up.
+// Lines that end with a newline. Shares are of `worst.total`; what is not shown is a line of its own, so that all add
+// up.
 std::string worst_text(const StackNames& names, const Worst& worst, Measure measure, const TextStyle& style);
 
 // An array of objects; file, line and callers where they are known.

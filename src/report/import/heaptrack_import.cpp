@@ -80,7 +80,8 @@ private:
   struct Allocation {
     std::uint64_t size = 0;
     StackId stack;
-    // Addresses of its blocks. heaptrack does not tell which of several like blocks is released: the latest is as good as any.
+    // Addresses of its blocks. heaptrack does not record which of several like blocks is released: the latest is as
+    // good as any.
     std::vector<std::uint64_t> live{}, spare{};
   };
 
@@ -146,7 +147,7 @@ private:
     if (allocation.spare.empty()) {
       next_block_ += (std::min(allocation.size, kLastBlock) + 39) / 16 * 16;
       if (next_block_ > kLastBlock) {
-        failure_ = Error{ErrorCode::Unsupported, "it has more memory than a tape can place"};
+        failure_ = Error{ErrorCode::Unsupported, "it has more memory than a tape can hold addresses for"};
         return true;
       }
     } else {
@@ -266,12 +267,12 @@ Result<ImportedTape> import_heaptrack(UnpackedLines& lines, const std::string& n
     if (!line.value()) break;
     const Importer::Line taken = importer.take(*line.value());
     if (!importer.has_version()) {
-      return Error{ErrorCode::Malformed, name + " is no data file of heaptrack (or one of its raw files, which "
-                                                "'heaptrack_interpret' turns into data files)"};
+      return Error{ErrorCode::Malformed, name + " is not a heaptrack data file (a raw file becomes one with "
+                                                "'heaptrack_interpret')"};
     }
     if (importer.version() > kNewestFileVersion) {
       return Error{ErrorCode::BadVersion, name + " was written by a newer heaptrack: its file version is " +
-                                              std::to_string(importer.version()) + ", known here are 1 to " +
+                                              std::to_string(importer.version()) + ", this heaptape reads 1 to " +
                                               std::to_string(kNewestFileVersion)};
     }
     if (taken == Importer::Line::Odd) ++imported.odd_lines;

@@ -1,5 +1,6 @@
-// Makes a tape from a data file of heaptrack, as its interpreter writes them (file versions 1 to 3, heaptrack 1.0 to 1.5). Totals, peak
-// and what is live at the end are then what heaptrack_print tells. docs/guide/export.md says what such a tape lacks.
+// Makes a tape from a data file of heaptrack, as its interpreter writes them (file versions 1 to 3, heaptrack 1.0 to
+// 1.5). Totals, peak and what is live at the end then match heaptrack_print. docs/guide/export.md says what such a tape
+// lacks.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ struct ImportedTape {
   std::string cut_off;         // a sentence when the file ends too early: the tape holds what came before; else empty
 };
 
-// Reads the lines to their end and writes everything but the header. `name` is the file's, for sentences. An Error leaves a tape
-// without an end; whoever made the file should remove it.
+// Reads the lines to their end and writes everything but the header. `name` is the file's, for sentences. An Error
+// leaves a tape without an end; the caller should remove it.
 Result<ImportedTape> import_heaptrack(UnpackedLines& lines, const std::string& name, TapeWriter& tape);
 
 } // namespace heaptape

@@ -155,7 +155,7 @@ TEST(HeaptrackImport, CodeLoadedAtAnAddressUsedBeforeKeepsItsOwnName) {
 TEST(HeaptrackImport, BadFilesAreRefusedInOneSentence) {
   const std::string head(kHead);
   EXPECT_EQ(Imported("").sentence(), "app.zst is empty");
-  EXPECT_NE(Imported("hello\n").sentence().find("is no data file of heaptrack"), std::string::npos);
+  EXPECT_NE(Imported("hello\n").sentence().find("is not a heaptrack data file"), std::string::npos);
   EXPECT_NE(Imported("v 10600 9\n").sentence().find("newer heaptrack"), std::string::npos);
   const std::string at_four = "app.zst is damaged: line 4 makes no sense";
   for (const char* line : {"t 1 0\n", "a 10 7\n", "+ 0\n", "- 0\n", "s ff short\n", "i 10\n", "c soon\n", "t 0 9\n"}) {

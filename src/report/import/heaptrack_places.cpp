@@ -14,8 +14,8 @@ const std::string& HeaptrackPlaces::text(std::uint64_t number) const {
 
 void HeaptrackPlaces::add_address(std::uint64_t call, std::uint64_t module, std::vector<Frame> frames) {
   std::uint64_t pc = call + 1;
-  // Other code may have been loaded at an address used before. A tape tells these apart by its modules' times, which are not known
-  // here, so that the later one gets an address of its own.
+  // Other code may have been loaded at an address used before. A tape tells these apart by its modules' times, which
+  // are not known here, so that the later one gets an address of its own.
   if (pc < wire::kFirstAddress || pc >= std::uint64_t{0x7000} << 48 || !used_pcs_.insert(pc).second)
     pc = next_free_pc_ += 2;
   places_.push_back({pc, module, std::move(frames)});
@@ -36,7 +36,8 @@ std::vector<Module> HeaptrackPlaces::modules() const {
       latest = 0;
       continue;
     }
-    // From the call's last byte on, which is what names are looked up by, to before the return address: so no two stretches touch.
+    // From the call's last byte on, which is what names are looked up by, to before the return address: so no two
+    // stretches touch.
     if (module != latest) modules.push_back({text(module), {}, 0, pc - 1, pc, 0, {}});
     modules.back().end = pc;
     latest = module;

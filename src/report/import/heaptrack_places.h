@@ -27,7 +27,8 @@ public:
   // As a node of a stack on a tape has it: where the call returns to.
   std::uint64_t pc_of(std::uint64_t address_number) const;
 
-  // heaptrack does not tell where a module begins and ends. One entry for each stretch of addresses that belongs to one.
+  // heaptrack does not record where a module begins and ends. One entry for each stretch of addresses that belongs to
+  // one.
   std::vector<Module> modules() const;
   Symbols symbols() const;
 

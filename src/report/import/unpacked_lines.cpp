@@ -15,8 +15,9 @@ constexpr std::size_t kLongestLine = std::size_t{16} << 20;
 
 } // namespace
 
-// unpack() takes bytes from the front of `packed`, appends to `text`, and may leave some for the next call. False: the bytes make no
-// sense. full(): there was more than fitted, so call again even with nothing new. between(): whether the file may end here.
+// unpack() takes bytes from the front of `packed`, appends to `text`, and may leave some for the next call. False: the
+// bytes make no sense. full(): there was more than fitted, so call again even with nothing new. between(): whether the
+// file may end here.
 class UnpackedLines::Unpacker {
 public:
   Unpacker() = default;

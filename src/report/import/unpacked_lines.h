@@ -1,5 +1,5 @@
-// The lines of a file that may be packed with gzip or zstd, told by its first bytes. Hostile input: lines have a limit, and a stream that
-// breaks off is an Error. One thread at a time.
+// The lines of a file that may be packed with gzip or zstd, recognized by its first bytes. Hostile input: lines have a
+// limit, and a stream that breaks off is an Error. One thread at a time.
 #pragma once
 
 #include <cstddef>

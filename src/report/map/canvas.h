@@ -1,4 +1,5 @@
-// Something to draw on: a raster that becomes a PNG file, or an SVG document. Coordinates are pixels from the upper left corner.
+// Something to draw on: a raster that becomes a PNG file, or an SVG document. Coordinates are pixels from the upper
+// left corner.
 #pragma once
 
 #include <cstddef>

@@ -47,7 +47,7 @@ std::uint64_t rows_of(std::uint64_t bytes, std::uint64_t cell_bytes, std::size_t
   return bytes / row + (bytes % row != 0);
 }
 
-// The smallest cells with which the ranges take so many rows.
+// The smallest cells with which the ranges fit into this many rows.
 std::uint64_t common_cell(const std::vector<MapPart>& parts, std::size_t columns, std::size_t rows) {
   std::uint64_t cell = kLeastCell;
   const auto taken = [&] {
@@ -105,7 +105,7 @@ Result<> look_closer(HeapMap& map, const AskMap& ask) {
     return address >= part.range.begin && address < part.range.end;
   });
   if (found == map.parts.end())
-    return Error{ErrorCode::NotFound, address_text(address) + " lies in no range that holds heap at this moment"};
+    return Error{ErrorCode::NotFound, address_text(address) + " is not in a range that holds heap at this moment"};
   MapPart part = std::move(*found);
   if (ask.zoom == MapZoom::Arena && address >= part.end)
     return Error{ErrorCode::NotFound, address_text(address) + " is reserved by the " + part.label +

@@ -1,4 +1,5 @@
-// The heap at a moment laid out as a picture: which ranges, cut into which cells, and what lies in each. Text, JSON and drawings show the same one.
+// The heap at a moment laid out as a picture: which ranges, cut into which cells, and what lies in each. Text, JSON and
+// drawings show the same one.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +45,7 @@ struct HeapMap {
   std::size_t ranges_left_out = 0;
   Cost left_out{};                        // what lies in those
   std::optional<std::uint64_t> address{}; // to be marked
-  std::vector<StackCost> stacks{};        // who holds what lies in the parts: those with most bytes, most first
+  std::vector<StackCost> stacks{};        // that hold what lies in the parts: those with most bytes, most first
   Cost other_stacks{};                    // what the stacks not listed hold
   std::vector<MapBlock> blocks{};         // Page only: those with a byte in it, by address
   bool used_before_exact = true;          // see UsedBefore
@@ -55,14 +56,14 @@ struct AskMap {
   MapZoom zoom = MapZoom::All;
   std::optional<std::uint64_t> address{}; // needed unless zoom is All
   std::size_t columns = 64;               // a power of two
-  std::size_t rows = 30;                  // about so many in all
+  std::size_t rows = 30;                  // in all, approximately
   std::size_t most_ranges = 12;           // with more, the ones with most live bytes are shown
   std::size_t most_stacks = 26;
   std::function<bool()> should_stop{};
 };
 
-// Cells are powers of two; all ranges are drawn to one scale, but those that would not fill a row get a finer one. An Error when nothing is live, or
-// the address lies in no range that holds heap.
+// Cells are powers of two; all ranges are drawn to one scale, but those that would not fill a row get a finer one. An
+// Error when nothing is live, or the address lies in no range that holds heap.
 Result<HeapMap> make_heap_map(const TapeReader& tape, const Index& index, const HeapState& state,
                               const AddressSpace& space, const AskMap& ask);
 

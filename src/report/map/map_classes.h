@@ -70,7 +70,8 @@ std::uint8_t density_terminal_color(double density);
 
 inline constexpr Rgb kNeverUsedColor{238, 241, 245}, kUsedBeforeColor{203, 211, 221};
 
-// The function that a stack is charged to (report/names/charged_function.h) and whom it works for: "parse <- load <- main"; "(no stack)".
+// The function that a stack is charged to (report/names/charged_function.h) and its callers: "parse <- load <- main";
+// "(no stack)".
 std::string charged_functions(StackNames& names, Plumbing& plumbing, StackId stack, std::size_t most);
 
 } // namespace heaptape

@@ -39,7 +39,7 @@ void write_figures(JsonWriter& json, const RangeFigures& figures) {
   json.field("pages", figures.pages).field("pages_held_by_little", figures.little_pages);
 }
 
-// Cells with nothing in them are told in runs, so that a large empty range stays short.
+// Empty cells are written as runs, so that a large empty range stays short.
 void write_cells(JsonWriter& json, const MapPart& part) {
   json.key("cells").begin_array();
   for (std::size_t i = 0; i < part.grid.cells;) {

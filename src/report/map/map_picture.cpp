@@ -153,7 +153,7 @@ private:
     if (classes_.by() == MapBy::Density) return;
     const char* what = classes_.by() == MapBy::Size  ? "Colour: the largest block in the cell."
                        : classes_.by() == MapBy::Age ? "Colour: the oldest block in the cell."
-                                                     : "Colour: who holds most of the cell.";
+                                                     : "Colour: the stack that holds most of the cell.";
     canvas.text(kMargin, y, std::string(what) + " The paler, the emptier.", kPlain);
     y += kLegendLine;
     double x = kMargin;

@@ -138,7 +138,7 @@ private:
     out_ += "\n";
   }
 
-  // Rows in which nothing ever was are told, not shown, when there are several.
+  // Several rows in which nothing ever was are summed up, not shown.
   bool skip_same(const MapPart& part, std::size_t row) {
     if (row < quiet_until_) return true;
     quiet_until_ = 0;
@@ -226,7 +226,8 @@ private:
   void add_class_legend() {
     if (classes_.by() == MapBy::Density) return;
     static constexpr std::array<std::string_view, 4> kTitles{
-        "", "the largest block in the cell:", "the oldest block in the cell:", "who holds most of the cell:"};
+        "",
+        "the largest block in the cell:", "the oldest block in the cell:", "the stack that holds most of the cell:"};
     out_ += std::string(kTitles[static_cast<std::size_t>(classes_.by())]) + "\n";
     const bool stacks = classes_.by() == MapBy::Stack;
     const std::size_t width = style_.width == 0 ? 80 : style_.width;
@@ -258,7 +259,7 @@ private:
   const TextStyle& style_;
   std::string out_;
   std::string legend_line_;
-  std::size_t quiet_until_ = 0; // a cell: rows up to there are told already
+  std::size_t quiet_until_ = 0; // a cell: rows up to there are already summed up
 };
 
 } // namespace

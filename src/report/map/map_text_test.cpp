@@ -112,7 +112,7 @@ TEST_F(MapText, AddressIsMarkedBelowItsCell) {
 
 TEST_F(MapText, AddressOutsideTheHeapIsRefused) {
   story.make(kHeap, 16);
-  EXPECT_EQ(text({.zoom = MapZoom::Arena, .address = 0x42}), "0x42 lies in no range that holds heap at this moment");
+  EXPECT_EQ(text({.zoom = MapZoom::Arena, .address = 0x42}), "0x42 is not in a range that holds heap at this moment");
 }
 
 TEST_F(MapText, NothingToDrawIsSaid) {

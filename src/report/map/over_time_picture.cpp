@@ -72,7 +72,7 @@ private:
   void find_bands() {
     std::uint64_t used = 0;
     for (const TimedStrip& strip : heap_.strips) used += strip.end - strip.begin;
-    // A hole of less than a pixel or two is no reason to cut.
+    // A hole of less than a pixel or two is not a reason to cut.
     const std::uint64_t near = std::max<std::uint64_t>(used / 256, 16 * 1024);
     for (std::size_t i = 0; i < heap_.strips.size(); ++i) {
       const TimedStrip& strip = heap_.strips[i];

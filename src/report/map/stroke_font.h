@@ -1,5 +1,5 @@
-// A small font for rasters. Letters are drawn as points on a grid of five columns and nine rows; neighbouring points are joined by round strokes, so
-// that they look smooth at any size.
+// A small font for rasters. Letters are drawn as points on a grid of five columns and nine rows; neighbouring points
+// are joined by round strokes, so that they look smooth at any size.
 #pragma once
 
 #include <cstddef>

@@ -12,7 +12,8 @@ namespace {
 
 std::string hex(Rgb color) { return fmt::format("#{:02x}{:02x}{:02x}", color.red, color.green, color.blue); }
 
-// As it may stand in a document. Names on a tape may hold any bytes: what is not ASCII or a control character is left out or becomes '?'.
+// As it may stand in a document. Names on a tape may hold any bytes: what is not ASCII or a control character is left
+// out or becomes '?'.
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {

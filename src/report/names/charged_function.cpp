@@ -9,7 +9,7 @@
 namespace heaptape {
 namespace {
 
-// Libraries that allocate because somebody asked them to.
+// Libraries that allocate on behalf of their caller.
 constexpr std::array kPlumbingModules = std::to_array<std::string_view>(
     {"libc.so", "libc-", "libstdc++.so", "libc++.so", "libc++abi.so", "ld-linux", "libgcc_s.so", "libpthread"});
 constexpr std::array kPlumbingScopes =

@@ -1,7 +1,8 @@
 // Which function of a stack an allocation is charged to.
 //
-// The innermost frame of a stack is often plumbing: operator new's caller inside std::vector, xmalloc, a strdup of libc. A stack is
-// charged to its innermost frame that is none of these (docs/guide/report.md says which count); when all are, to the innermost.
+// The innermost frame of a stack is often plumbing: operator new's caller inside std::vector, xmalloc, a strdup of
+// libc. A stack is charged to its innermost frame that is none of these (docs/guide/report.md says which count); when
+// all are, to the innermost.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +30,8 @@ private:
   std::vector<std::uint8_t> known_; // by frame: 0 not asked, 1 no, 2 yes
 };
 
-// The frame that a stack is charged to, as an index into its frames. A function without a name that works for plumbing is plumbing.
+// The frame that a stack is charged to, as an index into its frames. A function without a name that works for plumbing
+// is plumbing.
 std::size_t charged_frame(Plumbing& plumbing, std::span<const FrameId> frames);
 
 } // namespace heaptape

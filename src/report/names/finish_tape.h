@@ -16,8 +16,8 @@ struct AddSymbols {
   SymbolizeProgress progress{};
 };
 
-// Finds names for the frames on a tape and appends those that the tape does not have yet. Refuses the tapes that TapeAppender
-// refuses.
+// Finds names for the frames on a tape and appends those that the tape does not have yet. Refuses the tapes that
+// TapeAppender refuses.
 Result<TapeSymbols> add_symbols(const std::string& path, const AddSymbols& how = {});
 
 } // namespace heaptape

@@ -22,7 +22,7 @@ FramePlaces::FramePlaces(const std::vector<Module>& modules, const std::vector<S
     : FramePlaces(modules, stacks, no_symbols()) {}
 
 std::optional<std::uint64_t> FramePlaces::epoch_of(StackId stack) const {
-  // The recorder counts modulo this; a program that changed its code more often cannot be told.
+  // The recorder counts modulo this; a program that changed its code more often has no unique epochs.
   if (modules_.turns() >= wire::kEpochs) return std::nullopt;
   while (stack.value != 0 && stack.value < stacks_.size()) {
     const StackNode& node = stacks_[stack.value];

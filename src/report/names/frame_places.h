@@ -23,8 +23,8 @@ struct Frame {
   std::span<const SymbolPlace> places{}; // innermost first; empty: not known, print module and offset
 };
 
-// Calls visit(node id, pc) for every frame of a stack, innermost first. Ids that are not on the tape end it. Returns why outer
-// frames are missing, wire::kRootCut or wire::kRootTooDeep; 0 when none are.
+// Calls visit(node id, pc) for every frame of a stack, innermost first. Ids that are not on the tape end it. Returns
+// why outer frames are missing, wire::kRootCut or wire::kRootTooDeep; 0 when none are.
 template <class Visit>
 std::uint64_t each_stack_node(const std::vector<StackNode>& stacks, StackId stack, Visit visit) {
   std::uint64_t cut = 0;
@@ -48,21 +48,21 @@ public:
   // Without symbols: modules and offsets alone, and every address is taken for a return address.
   FramePlaces(const std::vector<Module>& modules, const std::vector<StackNode>& stacks);
 
-  // Calls visit(const Frame&) for every frame of a stack, as each_stack_node() does. Modules that took turns at one address are
-  // told apart by the epoch that the stack was taken in.
+  // Calls visit(const Frame&) for every frame of a stack, as each_stack_node() does. Modules that took turns at one
+  // address are told apart by the epoch that the stack was taken in.
   template <class Visit>
   std::uint64_t each_frame(StackId stack, Visit visit) const {
     const std::optional<std::uint64_t> epoch = modules_.has_turns() ? epoch_of(stack) : 0;
     return walk(stack, visit, [&](std::uint64_t address) { return modules_.find_in_epoch(address, epoch); });
   }
-  // The same, told apart by time: for who knows when an event of the stack was.
+  // The same, told apart by time: for callers that know the event's time.
   template <class Visit>
   std::uint64_t each_frame_at(StackId stack, std::uint64_t time_us, Visit visit) const {
     return walk(stack, visit, [&](std::uint64_t address) { return modules_.find_at_time(address, time_us); });
   }
 
-  // One frame alone, which must be an address and no mark. `interrupted`: the frame inside it is a signal trampoline; it is set
-  // for the frame outside this one.
+  // One frame alone, which must be an address and no mark. `interrupted`: the frame inside it is a signal trampoline;
+  // it is set for the frame outside this one.
   Frame frame_of(StackId node, bool& interrupted) const {
     const std::optional<std::uint64_t> epoch = modules_.has_turns() ? epoch_of(node) : 0;
     return frame(node, stacks_[node.value].pc, interrupted,

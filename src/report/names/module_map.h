@@ -17,7 +17,8 @@ inline std::uint64_t inside_the_call(std::uint64_t return_address) {
   return return_address != 0 ? return_address - 1 : 0;
 }
 
-// Looks into a list that must outlive it and is in the order the modules were loaded. Const calls may come from any thread.
+// Looks into a list that must outlive it and is in the order the modules were loaded. Const calls may come from any
+// thread.
 class ModuleMap {
 public:
   explicit ModuleMap(const std::vector<Module>& modules);
@@ -25,8 +26,8 @@ public:
   // The module that was there at `time_us`. A module is noticed a moment after it is loaded, so one that was first seen
   // later is second choice, not impossible.
   const Module* find_at_time(std::uint64_t address, std::uint64_t time_us) const;
-  // The module that was there in an epoch (see docs/tape-format.md, "Stacks"); nullopt: not known which, and then an address
-  // that more than one module used has none.
+  // The module that was there in an epoch (see docs/tape-format.md, "Stacks"); nullopt: not known which, and then an
+  // address that more than one module used has none.
   const Module* find_in_epoch(std::uint64_t address, std::optional<std::uint64_t> epoch) const;
 
   // Whether more than one module was ever at the address.

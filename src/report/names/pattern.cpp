@@ -7,7 +7,8 @@
 namespace heaptape {
 namespace {
 
-// The C library writes out what is to be repeated, so that counts within counts multiply. What they come to at most, if all of them were.
+// The C library writes out what is to be repeated, so that counts within counts multiply. What they come to at most, if
+// all of them were.
 std::uint64_t repetitions(const std::string& expression) {
   std::uint64_t product = 1;
   for (std::size_t open = expression.find('{'); open != expression.npos; open = expression.find('{', open + 1)) {
@@ -34,7 +35,7 @@ Result<Pattern> Pattern::compile(const std::string& expression) {
   if (const int error = ::regcomp(compiled.get(), expression.c_str(), REG_EXTENDED | REG_NOSUB); error != 0) {
     char text[256];
     ::regerror(error, compiled.get(), text, sizeof text);
-    return Error{ErrorCode::Usage, "'" + expression + "' is no regular expression: " + text};
+    return Error{ErrorCode::Usage, "'" + expression + "' is not a regular expression: " + text};
   }
   Pattern pattern;
   pattern.expression_.reset(compiled.release());

@@ -1,5 +1,5 @@
-// Names of a tape's program by address and addresses by name, functions and data, from the files on this machine. A file that is not
-// there or is another one by now names nothing.
+// Names of a tape's program by address and addresses by name, functions and data, from the files on this machine. A
+// file that is not there or is another one by now names nothing.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 namespace heaptape {
 namespace {
 
-// The functions of <heaptape/heaptape.h> that tell the recorder something: who calls them is the answer.
+// The functions of <heaptape/heaptape.h> that report to the recorder: their caller is the answer.
 bool is_our_header(const SymbolPlace& place) {
   const std::string_view file = base_name(place.file);
   return place.function.starts_with("heaptape_") && (file == "heaptape.h" || file == "pool.h");
@@ -52,7 +52,7 @@ StackNames::Expansion StackNames::expand(StackId node, bool interrupted) {
 
 StackNames::Expansion StackNames::name_places(const Frame& frame) {
   Expansion expansion{.first = static_cast<std::uint32_t>(frames_.size()), .known = true};
-  // The hooks tail into the recorder's own code only where the compiler chose so; what is ours is nobody's answer.
+  // The hooks tail-call into the recorder's own code only where the compiler chose to; our code is never the answer.
   if (frame.module != nullptr && is_recorder(*frame.module)) return expansion;
   if (frame.places.empty()) add(frame, {}, false);
   for (std::size_t i = 0; i < frame.places.size(); ++i) {

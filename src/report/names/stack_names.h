@@ -1,5 +1,5 @@
-// The frames of call stacks as people see them: named functions with their source lines, inlined ones among them. Frames and names
-// have dense numbers, so that who compares or groups many stacks need not touch text.
+// The frames of call stacks as people see them: named functions with their source lines, inlined ones among them.
+// Frames and names have dense numbers, so that comparing or grouping many stacks need not touch text.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@
 
 namespace heaptape {
 
-// One function's part in a stack: a call that was made there, or where the stack ends. Two stacks that came by the same place
-// share its FrameId.
+// One function's part in a stack: a call that was made there, or where the stack ends. Two stacks that came by the same
+// place share its FrameId.
 using FrameId = Id<struct FrameTag>;
 // A text of a StackNames; equal texts have equal ids.
 using NameId = Id<struct NameTag>;

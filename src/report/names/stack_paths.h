@@ -1,5 +1,6 @@
-// Tells which stacks of several tapes are the same, by the names of their functions: addresses, lines and the compiler's choice of
-// what to inline may differ, as after a rebuild. A function without a name counts as its module's name and the offset in it.
+// Tells which stacks of several tapes are the same, by the names of their functions: addresses, lines and the
+// compiler's choice of what to inline may differ, as after a rebuild. A function without a name counts as its module's
+// name and the offset in it.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,8 @@ private:
   std::unordered_map<std::uint64_t, PathId> paths_; // by path of the frames outside << 32 | name
 };
 
-// A linkage name without what the compiler puts behind it when it copies a function: "f.constprop.0", "f.part.3", "f.llvm.123".
+// A linkage name without what the compiler puts behind it when it copies a function: "f.constprop.0", "f.part.3",
+// "f.llvm.123".
 std::string_view without_clone_suffix(std::string_view linkage_name);
 
 } // namespace heaptape

@@ -21,9 +21,10 @@ class StackText {
 public:
   explicit StackText(StackNames& names) : names_(names), plumbing_(names) {}
 
-  // "Cache::insert cache.cpp:88": the function that the stack is charged to (report/names/charged_function.h). "(no stack)" without frames.
+  // "Cache::insert cache.cpp:88": the function that the stack is charged to (report/names/charged_function.h). "(no
+  // stack)" without frames.
   std::string site(StackId stack);
-  // The same with whom it works for: "Cache::insert cache.cpp:88 <- Session::load <- handle_request".
+  // The same with its callers: "Cache::insert cache.cpp:88 <- Session::load <- handle_request".
   std::string chain(StackId stack, std::size_t callers = 2);
   // Every frame on a line of its own, innermost first:
   //   "  #0  Cache::insert  cache.cpp:88:14  (inlined)".

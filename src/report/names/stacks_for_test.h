@@ -26,8 +26,8 @@ public:
                        .first_seen_us = 0,
                        .segments = {}});
   }
-  // A place in a function, which later stacks can go through by this key. Without a function it stays unknown. Those inlined
-  // there come first.
+  // A place in a function, which later stacks can go through by this key. Without a function it stays unknown. Those
+  // inlined there come first.
   void add_place(const std::string& key, const std::vector<SourcePlace>& places) {
     const std::uint64_t offset = 0x1000 + 0x10 * places_.size();
     places_[key] = modules.back().load_bias + offset;

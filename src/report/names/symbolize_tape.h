@@ -32,11 +32,11 @@ struct TapeSymbols {
 // Called before each module and while a large one is read: addresses done so far, of how many on the tape.
 using SymbolizeProgress = std::function<void(std::string_view path, std::size_t done, std::size_t total)>;
 
-// An open file to read instead of the one at the path, for a module that was deleted or replaced since; -1: none. It stays the
-// caller's.
+// An open file to read instead of the one at the path, for a module that was deleted or replaced since; -1: none. It
+// stays the caller's.
 using ModuleFd = std::function<int(const std::string& path, const std::vector<std::uint8_t>& build_id)>;
 
-// Never fails: what could not be found is told per module. options.progress is not used.
+// Never fails: what could not be found is reported per module. options.progress is not used.
 TapeSymbols symbolize_tape(const TapeReader& tape, SymbolOptions options, const SymbolizeProgress& progress = {},
                            const ModuleFd& fd_of = {});
 

@@ -168,7 +168,7 @@ TEST_F(SymbolizeTape, AFileThatIsGoneIsAProblemNotAnError) {
   ASSERT_EQ(found.modules.size(), 1u);
   EXPECT_EQ(found.modules[0].named, 0u);
   ASSERT_EQ(found.modules[0].problems.size(), 1u);
-  EXPECT_EQ(found.modules[0].problems[0], "'/no/such/library.so' is not there");
+  EXPECT_EQ(found.modules[0].problems[0], "'/no/such/library.so' does not exist");
 }
 
 } // namespace

@@ -22,7 +22,7 @@ public:
     blocks("max-allocations", "allocated", limits.max_allocations, CostKind::Allocations);
     blocks("max-temporary", "temporary", limits.max_temporary, CostKind::Temporary);
     if (view_.answers().unread_events != 0)
-      return Error{ErrorCode::Malformed, "the tape is damaged, so no limit can be vouched for"};
+      return Error{ErrorCode::Malformed, "the tape is damaged, so its limits cannot be checked"};
     if (const Result<> done = growth(limits.no_growth); !done) return done.error();
     return std::move(verdicts_);
   }

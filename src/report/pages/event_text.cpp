@@ -137,7 +137,7 @@ void append_stack(fmt::memory_buffer& out, const Event& event, FrameTexts& frame
     put(out, frames.of(node, event.time_us));
     out.push_back('\n');
   });
-  if (cut == wire::kRootCut) put(out, "        (the way out of this frame is unknown)\n");
+  if (cut == wire::kRootCut) put(out, "        (outer frames unknown)\n");
   if (cut == wire::kRootTooDeep) put(out, "        (frames further out not recorded, see --max-depth)\n");
 }
 

@@ -16,7 +16,7 @@ struct LossText {
 
 constexpr std::array kTexts{
     LossText{"ring full", "event", "dropped because the program outran the recording (--on-full=drop)"},
-    LossText{"no thread slot", "event", "of threads for which there was no room any more"},
+    LossText{"no thread slot", "event", "of threads for which no slot was left"},
     LossText{"stack table full", "event", "with no stack, or with its outer part only: the table of stacks was full"},
     LossText{"module log full", "module", "that did not fit into the list; their frames have no name"},
     LossText{"stack too deep", "stack", "cut at the deepest frame allowed (--max-depth)"},
@@ -40,7 +40,7 @@ std::string loss_sentence(const std::string& name, std::uint64_t count) {
   for (const LossText& text : kTexts) {
     if (text.name == name) return count_of(count, text.what) + " " + std::string(text.story);
   }
-  return with_separators(count) + " (a loss that this version of heaptape has no words for)";
+  return with_separators(count) + " (a loss that this version of heaptape does not know)";
 }
 
 } // namespace heaptape

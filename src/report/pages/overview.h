@@ -46,7 +46,7 @@ struct Overview {
   Cost temporary{};
   std::uint64_t lost_events = 0; // by all reasons together
   std::uint64_t cut_stacks = 0;
-  std::vector<std::string> not_seen{}; // sentences on what the tape does not tell
+  std::vector<std::string> not_seen{}; // sentences on what the tape does not show
   std::vector<OverviewSection> sections{};
   std::vector<PoolLine> pools{}; // at the end
 };

@@ -109,7 +109,7 @@ private:
     const Result<Moment> to = view_.moment(request_.to.empty() ? "end" : request_.to);
     if (!from) return from.error();
     if (!to) return to.error();
-    if (from.value().event > to.value().event) return Error{ErrorCode::Usage, "--from lies behind --to"};
+    if (from.value().event > to.value().event) return Error{ErrorCode::Usage, "--from is later than --to"};
     const std::string between = " between " + moment_text(from.value()) + " and " + moment_text(to.value());
     const bool all = wants(Section::Allocations);
     add("window", all ? "Allocated" + between : "Allocated" + between + " and then still live",

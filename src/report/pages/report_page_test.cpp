@@ -141,9 +141,9 @@ TEST_F(ReportPages, OfARunningProgramTheLeaksAreLiveNow) {
 }
 
 TEST_F(ReportPages, WhatIsNotOnTheTapeIsSaid) {
-  EXPECT_EQ(sentence({.sections = {Section::Cost}}), "there is no CPU profile on this tape; record with --cpu");
+  EXPECT_EQ(sentence({.sections = {Section::Cost}}), "this tape has no CPU profile; record with --cpu");
   EXPECT_EQ(sentence({.sections = {Section::Deltas}}), "the program set no marks on this tape");
-  EXPECT_EQ(sentence({.from = "end", .to = "start"}), "--from lies behind --to");
+  EXPECT_EQ(sentence({.from = "end", .to = "start"}), "--from is later than --to");
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-// What `heaptape info` tells about a tape, gathered in one place for text and JSON.
+// What `heaptape info` shows about a tape, gathered in one place for text and JSON.
 #pragma once
 
 #include <cstdint>

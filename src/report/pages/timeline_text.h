@@ -18,7 +18,7 @@ struct TimelineColumn {
   std::uint64_t rss_bytes = 0;                // 0: not known
 };
 
-// The run in so many stretches of equal length, from the level that fits best.
+// The run in this many stretches of equal length, from the level that fits best.
 std::vector<TimelineColumn> timeline_columns(const Timeline& timeline, std::uint64_t end_us, std::size_t columns);
 
 struct TimelinePicture {

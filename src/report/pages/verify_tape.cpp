@@ -26,7 +26,7 @@ std::string fault_sentence(const ReplayFinding& finding) {
     return fmt::format("makes a block of {} at {:#x}, where the block of event {} is live",
                        count_of(finding.size, "byte"), finding.address, finding.other);
   case ReplayFault::DoubleRelease:
-    return fmt::format("releases {:#x}, which event {} has released already", finding.address, finding.other);
+    return fmt::format("releases {:#x}, which event {} already released", finding.address, finding.other);
   case ReplayFault::InteriorRelease:
     return fmt::format("releases {:#x}, which lies inside the block of event {}", finding.address, finding.other);
   }
@@ -76,9 +76,9 @@ void check_index(Verdict& verdict, const TapeReader& tape) {
     for (const std::uint64_t part : keyframe.parts) lost += tape.read_index_part(part) ? 0 : 1;
   }
   if (found.state == IndexState::Damaged || lost != 0) {
-    add(verdict, 0, "the index is damaged; 'heaptape index --force' makes a new one");
+    add(verdict, 0, "the index is damaged; 'heaptape index --force' builds a new one");
   } else if (found.state == IndexState::Stale) {
-    add(verdict, 0, "the index tells of other events; 'heaptape index --force' makes a new one");
+    add(verdict, 0, "the index describes other events; 'heaptape index --force' builds a new one");
   }
 }
 
@@ -132,7 +132,7 @@ std::string verdict_text(const std::string& name, const Verdict& verdict) {
   if (verdict.problem_count > verdict.problems.size()) {
     out += fmt::format("and {} more\n", with_separators(verdict.problem_count - verdict.problems.size()));
   }
-  const std::string end = verdict.partial    ? "; the events behind them were not looked at"
+  const std::string end = verdict.partial    ? "; the events after them were not checked"
                           : verdict.finished ? ""
                                              : "; it has no end, so the recording was cut off or is still running";
   if (verdict.problem_count == 0) {

@@ -25,7 +25,7 @@ struct Verdict {
 };
 
 struct VerifyTape {
-  std::uint64_t limit = 0;             // look at the first so many events only; 0: at all
+  std::uint64_t limit = 0;             // check only the first N events; 0: all
   std::function<bool()> should_stop{}; // asked now and then
 };
 

@@ -29,7 +29,8 @@ std::optional<std::uint64_t> address_of(const ElfImage& image, const char* symbo
   return std::nullopt;
 }
 
-// What the code at `address` returns, when it only loads an address into rax: with or without a frame, with or without endbr64.
+// What the code at `address` returns, when it only loads an address into rax: with or without a frame, with or without
+// endbr64.
 std::optional<std::uint64_t> returned_address(const ElfImage& image, std::uint64_t address) {
   constexpr std::size_t kCode = 24; // longer than any of these
   std::string_view code;

@@ -1,4 +1,5 @@
-// The suppressions that a program brings along for LeakSanitizer: the text that its function __lsan_default_suppressions() returns.
+// The suppressions that a program brings along for LeakSanitizer: the text that its function
+// __lsan_default_suppressions() returns.
 #pragma once
 
 #include <optional>
@@ -10,8 +11,8 @@
 
 namespace heaptape {
 
-// The program is not run: the function is read, and must do nothing but return a string literal, as they do. nullopt: there is
-// none, or it does more, or the program's file is not here any more.
+// The program is not run: the function is read, and must do nothing but return a string literal, as they do. nullopt:
+// there is none, or it does more, or the program's file is not here any more.
 std::optional<std::string> default_suppressions(const TapeReader& tape, const SymbolOptions& options = {});
 
 // The same for the bytes of an ELF file.

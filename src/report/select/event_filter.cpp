@@ -44,7 +44,7 @@ Result<Position> parse_position(const std::string& text) {
   if (unit == "min") us = amount * 60e6;
   if (us < 0 || us >= 0x1p63) {
     return Error{ErrorCode::Usage,
-                 "'" + text + "' is neither an event's number nor a time such as 12.5s, 200ms or 300us"};
+                 "'" + text + "' is neither an event number nor a time such as 12.5s, 200ms or 300us"};
   }
   return Position{true, static_cast<std::uint64_t>(us + 0.5)};
 }

@@ -51,11 +51,11 @@ Result<const FilterField*> FilterBinder::field_of(const FilterTerm& term) const 
     for (const FilterField& each : filter_fields()) {
       if (has_field(of_, each)) known += (known.empty() ? "" : ", ") + std::string(each.name);
     }
-    return wrong(term.field, quoted + " is no field; there are " + known);
+    return wrong(term.field, quoted + " is not a field; known are " + known);
   }
   if (!has_field(of_, *field))
-    return wrong(term.field, quoted + (of_ == FilterOf::Events ? " is known of blocks, not of events"
-                                                               : " is known of events, not of blocks"));
+    return wrong(term.field, quoted + (of_ == FilterOf::Events ? " is a field of blocks, not of events"
+                                                               : " is a field of events, not of blocks"));
   if ((field->type == FilterType::Flag) != (term.kind == FilterTerm::Kind::Flag)) {
     return wrong(term.field, field->type == FilterType::Flag
                                  ? quoted + " stands alone: " + term.field.text + ", or not " + term.field.text
@@ -69,30 +69,30 @@ Result<std::uint64_t> FilterBinder::number(const FilterField& field, const Filte
   switch (field.type) {
   case FilterType::Bytes: {
     const Result<std::uint64_t> bytes = parse_bytes(value.text);
-    if (!bytes) return wrong(value, quoted + " is no number of bytes such as 4096, 12kB, 200M or 1.5GiB");
+    if (!bytes) return wrong(value, quoted + " is not a number of bytes such as 4096, 12kB, 200M or 1.5GiB");
     return bytes;
   }
   case FilterType::Duration:
     if (const auto us = parse_time_us(value.text)) return *us;
     if (value.text == "0") return std::uint64_t{0};
-    return wrong(value, quoted + " is no time such as 12.5s, 200ms, 300us or 2min");
+    return wrong(value, quoted + " is not a time such as 12.5s, 200ms, 300us or 2min");
   case FilterType::Time:
     if (const auto us = parse_time_us(value.text)) return *us;
     if (value.text == "0") return std::uint64_t{0};
     // A bare number would be taken for an event's, which is not what a time is compared with.
     if (const Result<Moment> moment = names_.moment(value.text); moment && !whole_number(value.text))
       return moment.value().time_us;
-    return wrong(value, quoted + " is no time such as 12.5s or 200ms, no mark, and neither start, peak nor end");
+    return wrong(value, quoted + " is not a time such as 12.5s or 200ms, a mark, start, peak or end");
   case FilterType::Event:
     if (const auto event = whole_number(value.text)) return *event;
     if (const Result<Moment> moment = names_.moment(value.text)) return moment.value().event;
-    return wrong(value, quoted + " is no event's number, no mark, and neither start, peak nor end");
+    return wrong(value, quoted + " is not an event number, a mark, start, peak or end");
   case FilterType::Address:
     if (const auto address = address_number(value.text)) return *address;
-    return wrong(value, quoted + " is no address such as 0x7f3c00001230");
+    return wrong(value, quoted + " is not an address such as 0x7f3c00001230");
   default:
     if (const auto count = whole_number(value.text)) return *count;
-    return wrong(value, quoted + " is no whole number");
+    return wrong(value, quoted + " is not a whole number");
   }
 }
 

@@ -1,5 +1,5 @@
-// What a filter is made into: tests, each of which says where to go on when it holds and when not. Of use to filter.cpp and
-// filter_binder.cpp alone.
+// What a filter is made into: tests, each of which says where to go on when it holds and when not. Of use to filter.cpp
+// and filter_binder.cpp alone.
 #pragma once
 
 #include <cstdint>

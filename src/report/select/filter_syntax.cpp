@@ -114,13 +114,13 @@ private:
     }
     if (at_end() || !is_operator(text_[at_])) return term;
     term.kind = Kind::Comparison;
-    if (!take_operator(term.op)) return wrong(at_, "there are the comparisons = != < <= > >= ~ and !~");
+    if (!take_operator(term.op)) return wrong(at_, "a comparison is expected here: = != < <= > >= ~ or !~");
     skip_space();
     const bool pattern = term.op == FilterOperator::Match || term.op == FilterOperator::NoMatch;
     if (const Result<> taken = value(term.value, pattern ? Until::PatternEnds : Until::WordEnds); !taken)
       return taken.error();
     if (term.value.text.empty() && term.value.at == at_)
-      return wrong(at_, "a value is missing behind '" + term.field.text + "'");
+      return wrong(at_, "a value is missing after '" + term.field.text + "'");
     skip_space();
     return term;
   }

@@ -6,8 +6,9 @@
 //   one         = "not" one | "(" either ")" | FLAG | FIELD operator VALUE | FIELD "in" [ VALUE ] ".." [ VALUE ]
 //   operator    = "=" | "!=" | "<" | "<=" | ">" | ">=" | "~" | "!~"
 //
-// A value is a word, or a text in "..." (where \" and \\ stand for " and \) or '...'. A word ends at a space, an operator or a parenthesis;
-// behind ~ and !~, where it is a regular expression, only at a space or a parenthesis that it did not open.
+// A value is a word, or a text in "..." (where \" and \\ stand for " and \) or '...'. A word ends at a space, an
+// operator or a parenthesis; behind ~ and !~, where it is a regular expression, only at a space or a parenthesis that
+// it did not open.
 #pragma once
 
 #include <cstddef>
@@ -56,7 +57,8 @@ inline constexpr std::size_t kFilterDepth = 64;
 // The Error points at the place: see filter_error().
 Result<FilterTerm> parse_filter_syntax(std::string_view text);
 
-// A sentence, and below it the filter with a caret under one of its bytes. Of a long filter only the neighbourhood is shown.
+// A sentence, and below it the filter with a caret under one of its bytes. Of a long filter only the neighbourhood is
+// shown.
 Error filter_error(std::string_view text, std::size_t at, const std::string& sentence);
 
 } // namespace heaptape

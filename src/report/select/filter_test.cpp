@@ -226,24 +226,25 @@ TEST_F(FilterLanguage, PatternsMayHoldParenthesesOperatorsAndQuotes) {
 }
 
 TEST_F(FilterLanguage, ErrorsPointAtThePlace) {
-  EXPECT_EQ(error("size>1M and sise=3"), "'sise' is no field; there are event, time, thread, kind, address, old, size, "
-                                         "stack, fn, by, file, module\n"
-                                         "  size>1M and sise=3\n"
-                                         "              ^");
-  EXPECT_EQ(error("size>lots"), "'lots' is no number of bytes such as 4096, 12kB, 200M or 1.5GiB\n"
+  EXPECT_EQ(error("size>1M and sise=3"),
+            "'sise' is not a field; known are event, time, thread, kind, address, old, size, "
+            "stack, fn, by, file, module\n"
+            "  size>1M and sise=3\n"
+            "              ^");
+  EXPECT_EQ(error("size>lots"), "'lots' is not a number of bytes such as 4096, 12kB, 200M or 1.5GiB\n"
                                 "  size>lots\n"
                                 "       ^");
-  EXPECT_EQ(error("age>10s"), "'age' is known of blocks, not of events\n  age>10s\n  ^");
-  EXPECT_EQ(error("old=0x1", FilterOf::Blocks), "'old' is known of events, not of blocks\n  old=0x1\n  ^");
+  EXPECT_EQ(error("age>10s"), "'age' is a field of blocks, not of events\n  age>10s\n  ^");
+  EXPECT_EQ(error("old=0x1", FilterOf::Blocks), "'old' is a field of events, not of blocks\n  old=0x1\n  ^");
   EXPECT_EQ(error("size"), "'size' needs a comparison, such as size>1M\n  size\n  ^");
   EXPECT_EQ(error("freed=1", FilterOf::Blocks), "'freed' stands alone: freed, or not freed\n  freed=1\n  ^");
   EXPECT_EQ(error("size>1 thread=3"), "'and' or 'or' is missing here\n  size>1 thread=3\n         ^");
   EXPECT_EQ(error("(size>1"), "this '(' is never closed\n  (size>1\n  ^");
   EXPECT_EQ(error("size>1)"), "this ')' closes nothing\n  size>1)\n        ^");
   EXPECT_EQ(error("fn~\"x"), "this quote is never closed\n  fn~\"x\n     ^");
-  EXPECT_EQ(error("size>"), "a value is missing behind 'size'\n  size>\n       ^");
+  EXPECT_EQ(error("size>"), "a value is missing after 'size'\n  size>\n       ^");
   EXPECT_EQ(error("size>1 and"), "the filter ends where a field is expected\n  size>1 and\n            ^");
-  EXPECT_EQ(error("size=>1"), "there are the comparisons = != < <= > >= ~ and !~\n  size=>1\n      ^");
+  EXPECT_EQ(error("size=>1"), "a comparison is expected here: = != < <= > >= ~ or !~\n  size=>1\n      ^");
   EXPECT_EQ(error("size>1 && event=3"), "write 'and' instead of '&&'\n  size>1 && event=3\n         ^");
   EXPECT_EQ(error("!size>1"), "write 'not' instead of '!'\n  !size>1\n  ^");
   EXPECT_EQ(error("size in 1"), "a range is written with two dots: 1k..64k\n  size in 1\n          ^");
@@ -251,14 +252,14 @@ TEST_F(FilterLanguage, ErrorsPointAtThePlace) {
   EXPECT_EQ(error("thread=9"), "no thread 9 on this tape; 'heaptape info' lists them\n  thread=9\n         ^");
   EXPECT_EQ(error("thread=nobody"),
             "no thread is called 'nobody'; 'heaptape info' lists them\n  thread=nobody\n         ^");
-  EXPECT_EQ(error("time>5"), "'5' is no time such as 12.5s or 200ms, no mark, and neither start, peak nor end\n"
+  EXPECT_EQ(error("time>5"), "'5' is not a time such as 12.5s or 200ms, a mark, start, peak or end\n"
                              "  time>5\n"
                              "       ^");
   EXPECT_EQ(error("fn<main"), "names have no order; write fn=NAME or fn~EXPRESSION\n  fn<main\n     ^");
   EXPECT_EQ(error("kind>malloc"), "kinds have no order; write kind=malloc,free or kind~new\n  kind>malloc\n       ^");
   EXPECT_EQ(error("size~1"), "'size' is a number, and ~ compares text\n  size~1\n       ^");
-  EXPECT_EQ(error("address=123"), "'123' is no address such as 0x7f3c00001230\n  address=123\n          ^");
-  EXPECT_NE(error("fn~[").find("is no regular expression"), std::string::npos);
+  EXPECT_EQ(error("address=123"), "'123' is not an address such as 0x7f3c00001230\n  address=123\n          ^");
+  EXPECT_NE(error("fn~[").find("is not a regular expression"), std::string::npos);
 }
 
 TEST_F(FilterLanguage, CaretStandsRightBehindWideTextAndInLongFilters) {

@@ -17,8 +17,8 @@ struct FilterRule {
   Pattern pattern;
 };
 
-// Rules are asked frame by frame from the innermost out, at each frame in the order given; the first that matches decides. A stack
-// that none matches is left out when there is any including rule. One thread at a time.
+// Rules are asked frame by frame from the innermost out, at each frame in the order given; the first that matches
+// decides. A stack that none matches is left out when there is any including rule. One thread at a time.
 class FrameFilter {
 public:
   explicit FrameFilter(std::vector<FilterRule> rules = {}) : rules_(std::move(rules)) {

@@ -78,7 +78,7 @@ TEST(FrameFilter, ParametersCanBeMatchedAlthoughTheyAreNotShown) {
 TEST(FrameFilter, ABadExpressionIsNamed) {
   const auto pattern = Pattern::compile("a(b");
   ASSERT_FALSE(pattern.ok());
-  EXPECT_NE(pattern.error().sentence.find("'a(b' is no regular expression"), std::string::npos);
+  EXPECT_NE(pattern.error().sentence.find("'a(b' is not a regular expression"), std::string::npos);
 }
 
 } // namespace

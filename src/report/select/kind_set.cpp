@@ -49,8 +49,8 @@ Result<KindSet> KindSet::parse(const std::string& names) {
     const std::string_view name = rest.substr(0, comma);
     const std::uint64_t bits = bits_of(name);
     if (bits == 0) {
-      return Error{ErrorCode::Usage, "'" + std::string(name) + "' is no kind of event; there are " + all_kind_names() +
-                                         ", and the groups alloc, release, realloc, map and pool"};
+      return Error{ErrorCode::Usage, "'" + std::string(name) + "' is not a kind of event; known are " +
+                                         all_kind_names() + ", and the groups alloc, release, realloc, map and pool"};
     }
     set.bits_ |= bits;
     if (comma == rest.npos) return set;

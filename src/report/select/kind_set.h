@@ -12,8 +12,9 @@ namespace heaptape {
 // A set of kinds; all of them by default.
 class KindSet {
 public:
-  // Names as kind_name() gives them, "new" and "delete" without the "operator " too, or a group: "alloc" (everything that
-  // makes a heap block), "release" (everything that ends one), "realloc" (with reallocarray; in both of these), "map"; separated by commas.
+  // Names as kind_name() gives them, "new" and "delete" without the "operator " too, or a group: "alloc" (everything
+  // that makes a heap block), "release" (everything that ends one), "realloc" (with reallocarray; in both of these),
+  // "map"; separated by commas.
   static Result<KindSet> parse(const std::string& names);
 
   bool contains(EventKind kind) const { return (bits_ >> static_cast<unsigned>(kind) & 1) != 0; }

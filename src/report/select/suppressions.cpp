@@ -165,7 +165,7 @@ Result<> Suppressions::add(std::string_view text, const std::string& where) {
   while (const auto line = lines.next()) {
     if (*line == "{") {
       const auto name = lines.next();
-      if (!name || *name == "}") return wrong("a suppression without a name");
+      if (!name || *name == "}") return wrong("the suppression has no name");
       Suppression entry{.name = std::string(*name)};
       bool of_leaks = false, ended = false;
       while (const auto inner = lines.next()) {

@@ -1,10 +1,10 @@
-// Leaks that somebody knows of and does not want to hear about again, written for LeakSanitizer or for valgrind.
+// Known leaks that are not to be reported again, listed for LeakSanitizer or for valgrind.
 //
-//   leak:pattern      LeakSanitizer: any frame's function, source file or module has the pattern in it. '*' stands for any
-//                     text, '^' and '$' for its ends.
-//   { name            valgrind: the frames from the innermost on are as the lines say, with '*' and '?'. "..." stands for any
-//     Memcheck:Leak   number of frames. Frames of malloc, operator new and their like, which are not on a tape, are passed over.
-//     fun:malloc      Entries for other findings than leaks are ignored.
+//   leak:pattern      LeakSanitizer: any frame's function, source file or module contains the pattern. '*' stands for
+//                     any text, '^' and '$' for its ends.
+//   { name            valgrind: the frames match these lines, from the innermost on, with '*' and '?'. "..." stands
+//     Memcheck:Leak   for any number of frames. Frames of malloc, operator new and so on are skipped: they are not on
+//     fun:malloc      a tape. Entries for anything but leaks are ignored.
 //     fun:setup*
 //     obj:*/libx.so
 //     ...

@@ -6,8 +6,8 @@
 namespace heaptape {
 namespace {
 
-// Length of the UTF-8 sequence at the start of `text`, 0 when there is no valid one (overlong forms, surrogates and numbers
-// beyond Unicode included).
+// Length of the UTF-8 sequence at the start of `text`, 0 when there is no valid one (overlong forms, surrogates and
+// numbers beyond Unicode included).
 std::size_t sequence_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);

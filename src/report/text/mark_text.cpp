@@ -102,7 +102,7 @@ void write_mark_fields(JsonWriter& json, const Mark& mark) {
   if (!mark.detail.empty()) json.field("detail", std::string_view(mark.detail));
   if (mark.value == MarkValue::Integer) json.field("value", mark.integer);
   if (mark.value == MarkValue::Real) {
-    // JSON has no word for what is no number.
+    // JSON cannot express infinity or NaN.
     if (std::isfinite(mark.real))
       json.key("value").number(value_text(mark));
     else

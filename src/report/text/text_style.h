@@ -26,12 +26,12 @@ private:
 
 // Columns that UTF-8 text takes, one per character.
 std::size_t columns_of(std::string_view text);
-// The text, or its beginning and "…" in so many columns.
+// The text cut to at most this many columns, then ending in "…".
 std::string shortened(std::string_view text, std::size_t columns);
-// The text with lines longer than so many columns broken at blanks, what follows indented a little further; 0: as it is. Colours
-// take no columns.
+// The text with lines of more than this many columns broken at blanks, the rest indented a little further; 0: as it is.
+// Colours take no columns.
 std::string folded_lines(std::string_view text, std::size_t columns);
-// The text with blanks behind (left) or in front (right) up to so many columns.
+// The text padded to this many columns, with blanks after it (left) or before it (right).
 std::string padded_left(std::string_view text, std::size_t columns);
 std::string padded_right(std::string_view text, std::size_t columns);
 

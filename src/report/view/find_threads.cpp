@@ -8,7 +8,7 @@ Result<std::vector<ThreadId>> find_threads(const std::vector<Thread>& threads, c
   std::uint32_t number = 0;
   const auto [rest, status] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (status != std::errc{} || rest != text.data() + text.size()) {
-    return Error{ErrorCode::Usage, "'" + text + "' is not a thread's number"};
+    return Error{ErrorCode::Usage, "'" + text + "' is not a thread number"};
   }
   std::vector<ThreadId> found;
   for (const Thread& thread : threads) {

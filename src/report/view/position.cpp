@@ -22,7 +22,7 @@ public:
     if (rest_.empty()) return no_position();
     if (rest_[0] == '+' || rest_[0] == '-') {
       if (!points_.cursor)
-        return Error{ErrorCode::Usage, "'" + printable(whole_) + "' counts from a cursor, and here is none"};
+        return Error{ErrorCode::Usage, "'" + printable(whole_) + "' counts from a cursor, and there is none here"};
       moment = *points_.cursor;
     } else if (const Result<> found = point(moment); !found) {
       return found.error();
@@ -46,7 +46,7 @@ private:
     return Error{
         ErrorCode::Usage,
         "'" + printable(whole_) +
-            "' is no moment of this tape: an event's number, a time such as 12.5s, start, peak, end" +
+            "' is not a moment of this tape: give an event number, a time such as 12.5s, start, peak, end" +
             (known.empty() ? std::string(", or a mark (this tape has none)") : ", or a mark" + printable(known))};
   }
 
@@ -94,7 +94,7 @@ private:
       if (end == rest_.npos || !take_mark(rest_.substr(1, end - 1), end + 1, moment)) return no_position();
       return Unit{};
     }
-    if (take_longest_mark(moment, true)) return Unit{}; // "start-up" is no sum
+    if (take_longest_mark(moment, true)) return Unit{}; // "start-up" is not a sum
     const std::string_view before = rest_;
     const std::string_view term = take_term();
     if (term == "^" || term == "start") {
@@ -104,7 +104,7 @@ private:
     } else if (term == "peak") {
       moment = points_.peak;
     } else if (term == "@") {
-      if (!points_.cursor) return Error{ErrorCode::Usage, "'@' is the cursor, and here is none"};
+      if (!points_.cursor) return Error{ErrorCode::Usage, "'@' is the cursor, and there is none here"};
       moment = *points_.cursor;
     } else if (const auto number = event_number(term)) {
       return go_to_event(*number, moment);
@@ -142,7 +142,7 @@ private:
 
   Error out_of_tape(bool behind) const {
     if (!behind) return Error{ErrorCode::Usage, "'" + printable(whole_) + "' is before the start of the tape"};
-    return Error{ErrorCode::Usage, "'" + printable(whole_) + "' is behind the end of the tape, which is at " +
+    return Error{ErrorCode::Usage, "'" + printable(whole_) + "' is past the end of the tape, which is at " +
                                        seconds_text(points_.end.time_us) + "s"};
   }
 

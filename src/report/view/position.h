@@ -5,7 +5,8 @@
 //   ^ or start        before the first event       $ or end          after the last
 //   @                 the cursor                   +N -N +2s -50ms   so far from the cursor
 //
-// and sums of these: @-5, peak+1, $-100, 'loaded'+20ms. Marks whose names would be read as something else are written in single quotes.
+// and sums of these: @-5, peak+1, $-100, 'loaded'+20ms. Marks whose names would be read as something else are written
+// in single quotes.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,8 @@ struct OpenView {
 // Movable; the parts stay where they are. One thread at a time.
 class TapeView {
 public:
-  // Makes and keeps the index when there is none. Names come from the tape or, when it holds none, from the program's files.
+  // Makes and keeps the index when there is none. Names come from the tape or, when it holds none, from the program's
+  // files.
   static Result<TapeView> open(const std::string& path, const OpenView& options = {});
 
   const std::string& path() const { return parts_->path; }
