@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/heap/heap_state.h"
+#include "base/mix.h"
 
 namespace heaptape {
 namespace {
@@ -22,7 +23,7 @@ constexpr std::uint64_t kTickUs = 10'000; // heaptrack tells the time as often
 using NumberPair = std::pair<std::uint64_t, std::uint64_t>;
 struct PairHash {
   std::size_t operator()(const NumberPair& pair) const {
-    return (pair.first * 0x9e3779b97f4a7c15 + pair.second) * 0xc2b2ae3d27d4eb4f >> 13;
+    return (mix(pair.first) + pair.second) * 0xc2b2ae3d27d4eb4f >> 13;
   }
 };
 using PairNumbers = std::unordered_map<NumberPair, std::uint64_t, PairHash>;
