@@ -52,10 +52,7 @@ public:
     return true;
   }
 
-  bool is_live(std::uint64_t address) const {
-    LiveBlock block;
-    return live_.find(address, block);
-  }
+  bool is_live(std::uint64_t address) const { return live_.find(address).has_value(); }
 
 private:
   static constexpr std::size_t index(EventKind kind) { return static_cast<std::size_t>(kind); }
