@@ -10,7 +10,6 @@ namespace heaptape {
 
 namespace {
 
-constexpr std::size_t kAhead = 24; // events whose places in the map are loaded before they are needed
 constexpr std::size_t kSmallBytes = std::size_t{512} << 10;
 constexpr std::uint32_t kNearThreads = std::uint32_t{1} << 20; // ids that are looked up without a hash
 
@@ -20,8 +19,10 @@ std::uint64_t growth_moment(std::uint64_t end_us, std::uint64_t i) {
 
 } // namespace
 
-struct Replay::Watch {
+struct Replay::Listener : HeapListener {
   Replay& replay;
+
+  explicit Listener(Replay& of) : replay(of) {}
 
   [[gnu::always_inline]] void made(const Block& block) {
     Replay& r = replay;
@@ -150,17 +151,17 @@ void Replay::apply(std::span<const Event> events) {
 
 template <bool LookAhead>
 void Replay::apply(std::span<const Event> events) {
-  Watch watch{*this};
+  Listener listener(*this);
   const HeapTotals& totals = state_.totals();
   for (std::size_t i = 0; i < events.size(); ++i) {
     if constexpr (LookAhead) {
-      if (i + kAhead < events.size()) state_.prefetch(events[i + kAhead]);
+      if (i + HeapState::kAhead < events.size()) state_.prefetch(events[i + HeapState::kAhead]);
     }
     const Event& event = events[i];
     if (event.time_us >= next_tick_us_) [[unlikely]]
       tick(event.time_us);
     if (thread_ == nullptr || thread_->figures.thread != event.thread) change_thread(event);
-    state_.apply(event, watch);
+    state_.apply(event, listener);
     if (!is_pool(event.kind)) [[likely]] // a wrapper's pool block comes between malloc and free
       remember(*thread_, event.number);
     // Others may make it less too: a realloc may be a release, and an allocation may give a block up.

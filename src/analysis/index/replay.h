@@ -74,7 +74,7 @@ private:
     std::vector<std::uint64_t> recent; // numbers of its last events, when more than one matters
     std::size_t oldest = 0;            // in recent
   };
-  struct Watch;
+  struct Listener;
 
   template <bool LookAhead>
   void apply(std::span<const Event> events);
