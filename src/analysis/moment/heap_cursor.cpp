@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "analysis/index/keyframe.h"
-#include "analysis/moment/event_search.h"
 #include "tape/read_ahead.h"
 
 namespace heaptape {
@@ -75,8 +74,6 @@ std::vector<Damage> HeapCursor::damage() const {
   }
   return all;
 }
-
-void HeapCursor::seek_time(std::uint64_t time_us) { seek_event(last_event_until(tape_, time_us)); }
 
 HeapState HeapCursor::take_state() {
   HeapState taken = std::move(state_);
