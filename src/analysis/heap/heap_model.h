@@ -21,15 +21,14 @@ public:
   // Takes the next event in. The result is the number of the event that made the block which this one releases or replaces;
   // 0: none, or unknown.
   std::uint64_t apply(const Event& event) {
-    Event copy = event;
-    return apply(copy, [](Event&) {});
+    return apply(event, [](const Event&) {});
   }
 
   // As above. When the event makes a block at an address that is live, calls on_collision(event) first; that may apply other
   // events (a late release of the address, say) and may change the event's number. Whatever block is still there
   // afterwards is given up.
-  template <class OnCollision>
-  std::uint64_t apply(Event& event, OnCollision&& on_collision) {
+  template <class AnyEvent, class OnCollision>
+  std::uint64_t apply(AnyEvent& event, OnCollision&& on_collision) {
     Listener listener(on_collision);
     ledger_.apply(event, listener);
     return listener.allocated_at;
@@ -44,7 +43,7 @@ public:
 
   // apply() for a release, if its block is live; else false, and nothing changes.
   [[gnu::always_inline]] bool try_release(const Event& event, std::uint64_t& allocated_at) {
-    const auto nothing = [](Event&) {};
+    const auto nothing = [](const Event&) {};
     Listener listener(nothing);
     if (!ledger_.try_release(event, listener)) [[unlikely]]
       return false;
@@ -67,7 +66,7 @@ private:
     std::uint64_t allocated_at = 0;
 
     explicit Listener(OnCollision& handler) : on_collision(handler) {}
-    void collides(Event& event) { on_collision(event); }
+    void collides(auto& event) { on_collision(event); }
     void ended(const LiveBlock& block, const Event&) { allocated_at = block.allocated_at; }
   };
 
