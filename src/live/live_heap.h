@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "analysis/heap/cost.h"
+#include "analysis/heap/heap_ledger.h"
 #include "analysis/heap/live_map.h"
 #include "base/ids.h"
 #include "tape/event.h"
-#include "wire/event_kind.h"
 
 namespace heaptape {
 
@@ -32,17 +32,20 @@ struct StackTally {
 
 class LiveHeap {
 public:
+  // How far ahead of the event being applied a caller should prefetch().
+  static constexpr std::size_t kAhead = 8;
+
   // Starts loading what apply() will need for this event.
-  [[gnu::always_inline]] void prefetch(const Event& event) const { live_.prefetch(event.address); }
+  [[gnu::always_inline]] void prefetch(const Event& event) const { stacks().live.prefetch(event.address); }
   // Takes the next event in. Its stack must be a good id: there is a number per stack up to the largest.
   void apply(const Event& event);
 
   // Over all stacks.
-  const Cost& allocated() const { return allocated_; }
-  const Cost& freed() const { return freed_; }
-  Cost live() const { return allocated_ - freed_; }
-  std::uint64_t peak_bytes() const { return peak_bytes_; }
-  std::uint64_t events() const { return events_; }
+  Cost allocated() const { return {totals().allocated_bytes, totals().allocated_blocks}; }
+  Cost freed() const { return allocated() - live(); }
+  Cost live() const { return {totals().live_bytes, totals().live_blocks}; }
+  std::uint64_t peak_bytes() const { return totals().peak_bytes; }
+  std::uint64_t events() const { return totals().events; }
   // Bytes allocated and freed since take_changes() was called last.
   std::uint64_t churn_bytes() const { return churn_bytes_; }
 
@@ -50,46 +53,53 @@ public:
   std::vector<StackTally> take_changes();
 
   // All stacks that ever made a block, in the order of their first; a stack keeps its place.
-  const std::vector<StackTally>& tallies() const { return tallies_; }
+  const std::vector<StackTally>& tallies() const { return stacks().tallies; }
   // The `most` with the largest live bytes, the largest first; equal ones by age.
   std::vector<StackTally> largest(std::size_t most) const;
 
 private:
-  [[gnu::always_inline]] std::uint32_t place_of(StackId stack) {
-    if (stack.value < places_.size()) [[likely]] {
-      if (const std::uint32_t place = places_[stack.value]; place != 0) [[likely]]
-        return place - 1;
-    }
-    return add_place(stack);
-  }
-  std::uint32_t add_place(StackId stack);
-  [[gnu::always_inline]] StackTally& changing(std::uint32_t place) {
-    if (is_changed_[place] == 0) {
-      is_changed_[place] = 1;
-      changed_.push_back({place, tallies_[place].allocated, tallies_[place].freed});
-    }
-    return tallies_[place];
-  }
-  void make(std::uint64_t address, std::uint64_t size, StackId stack);
-  void end(const LiveBlock& block);
-  void note_peak() {
-    const std::uint64_t live = allocated_.bytes - freed_.bytes;
-    if (live > peak_bytes_) peak_bytes_ = live;
-  }
+  // Remembers of a block the row of its stack, in place of the event that made it.
+  struct BlocksByStack {
+    using Block = LiveBlock;
+    LiveMap live;
+    std::vector<std::uint32_t> rows; // 1 + place in tallies, by stack; 0: none yet
+    std::vector<StackTally> tallies;
+    std::vector<std::uint8_t> is_changed; // by row
 
+    [[gnu::always_inline]] std::uint32_t row_of(StackId stack) {
+      if (stack.value < rows.size()) [[likely]] {
+        if (const std::uint32_t row = rows[stack.value]; row != 0) [[likely]]
+          return row - 1;
+      }
+      return add_row(stack);
+    }
+    std::uint32_t add_row(StackId stack);
+
+    [[gnu::always_inline]] Block block_of(const Event& event) { return {event.size, row_of(event.stack)}; }
+    [[gnu::always_inline]] bool insert(std::uint64_t address, Block block) { return live.insert(address, block); }
+    [[gnu::always_inline]] bool take(std::uint64_t address, Block& block) { return live.take(address, block); }
+  };
+  struct Listener;
   struct Changed {
-    std::uint32_t place;
+    std::uint32_t row;
     Cost allocated, freed; // before
   };
 
-  LiveMap live_;                      // whose "event" is the place of the block's stack
-  std::vector<std::uint32_t> places_; // 1 + place in tallies_, by stack; 0: none yet
-  std::vector<StackTally> tallies_;
-  std::vector<std::uint8_t> is_changed_; // by place
+  const HeapTotals& totals() const { return ledger_.totals(); }
+  const BlocksByStack& stacks() const { return ledger_.store(); }
+  // The tally of the block's stack, which is about to change.
+  [[gnu::always_inline]] StackTally& changing(const LiveBlock& block) {
+    const auto row = static_cast<std::uint32_t>(block.allocated_at);
+    StackTally& tally = ledger_.store().tallies[row];
+    if (ledger_.store().is_changed[row] == 0) {
+      ledger_.store().is_changed[row] = 1;
+      changed_.push_back({row, tally.allocated, tally.freed});
+    }
+    return tally;
+  }
+
+  HeapLedger<BlocksByStack> ledger_;
   std::vector<Changed> changed_;
-  Cost allocated_, freed_;
-  std::uint64_t peak_bytes_ = 0;
-  std::uint64_t events_ = 0;
   std::uint64_t churn_bytes_ = 0;
 };
 

@@ -18,9 +18,8 @@ public:
   void on_modules(std::span<const Module> modules) override { names_.add_modules(modules); }
   void on_stacks(StackId first, std::span<const StackNode> nodes) override { names_.add_stacks(first, nodes); }
   void on_events(std::span<const Event> events) override {
-    constexpr std::size_t kAhead = 8;
     for (std::size_t i = 0; i < events.size(); ++i) {
-      if (i + kAhead < events.size()) heap_.prefetch(events[i + kAhead]);
+      if (i + LiveHeap::kAhead < events.size()) heap_.prefetch(events[i + LiveHeap::kAhead]);
       heap_.apply(events[i]);
     }
   }

@@ -73,9 +73,8 @@ public:
   }
 
   void on_events(std::span<const Event> events) override {
-    constexpr std::size_t kAhead = 8;
     for (std::size_t i = 0; i < events.size(); ++i) {
-      if (i + kAhead < events.size()) heap_.prefetch(events[i + kAhead]);
+      if (i + LiveHeap::kAhead < events.size()) heap_.prefetch(events[i + LiveHeap::kAhead]);
       heap_.apply(events[i]);
       if (heap_.churn_bytes() >= churn_limit_ || heap_.live().bytes > live_limit_) [[unlikely]]
         cross(events[i]);

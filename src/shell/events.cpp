@@ -34,7 +34,7 @@ void write_event_json(JsonWriter& json, Session& session, const Event& event, co
 }
 
 // Remembers the block that an event ends.
-struct Ended : IgnoreChanges {
+struct Ended : HeapListener {
   std::optional<Block> block{};
   std::optional<Owner> owner{};
   void ended(const Block& one, const Event&) { block = one; }

@@ -94,7 +94,7 @@ struct Made {
   std::uint16_t size_class; // 0: released, or the event made none
 };
 
-inline constexpr std::uint64_t kMix = 0x9e37'79b9'7f4a'7c15;
+inline constexpr std::uint64_t kMix = 0x9e37'79b9'7f4a'7c15; // part of the tape format, unlike base/mix.h
 inline constexpr unsigned kContextBits = 14;
 inline constexpr std::uint32_t kLastSite = 0xffff; // shared by all sites that come when the numbers are used up
 inline constexpr std::uint32_t kThreadSlots = 256;

@@ -27,12 +27,12 @@ struct MappingPiece {
 
 class MappingSet {
 public:
-  // Takes an event of one of the four mapping kinds in; others change nothing. Calls watch.closed(piece) and
-  // watch.opened(piece, is_new) for what changes, in an order in which no page counts twice. A piece that is cut closes, and
+  // Takes an event of one of the four mapping kinds in; others change nothing. Calls listener.closed(piece) and
+  // listener.opened(piece, is_new) for what changes, in an order in which no page counts twice. A piece that is cut closes, and
   // what is left of it opens again. An mremap is one step; its new piece is of the same sort as the old. False: the event was to
   // unmap something, and nothing was open there.
-  template <class Watch>
-  bool apply(const Event& event, Watch&& watch);
+  template <class Listener>
+  bool apply(const Event& event, Listener&& listener);
 
   // By address.
   const std::map<std::uint64_t, MappingPiece>& pieces() const { return pieces_; }
@@ -50,14 +50,14 @@ private:
   static Range pages_of(std::uint64_t address, std::uint64_t size);
 
   // Cuts [begin, end) out of what is open; false when nothing was there.
-  template <class Watch>
-  bool cut(Range range, Watch&& watch);
+  template <class Listener>
+  bool cut(Range range, Listener&& listener);
 
   std::map<std::uint64_t, MappingPiece> pieces_;
 };
 
-template <class Watch>
-bool MappingSet::cut(Range range, Watch&& watch) {
+template <class Listener>
+bool MappingSet::cut(Range range, Listener&& listener) {
   auto at = pieces_.lower_bound(range.begin);
   if (at != pieces_.begin()) {
     const auto before = std::prev(at);
@@ -67,31 +67,31 @@ bool MappingSet::cut(Range range, Watch&& watch) {
   while (at != pieces_.end() && at->second.begin < range.end) {
     found = true;
     const MappingPiece piece = at->second;
-    watch.closed(piece);
+    listener.closed(piece);
     at = pieces_.erase(at);
     MappingPiece rest = piece;
     if (piece.begin < range.begin) {
       rest.end = range.begin;
-      watch.opened(rest, false);
+      listener.opened(rest, false);
       pieces_.emplace(rest.begin, rest);
     }
     if (piece.end > range.end) {
       rest.begin = range.end;
       rest.end = piece.end;
-      watch.opened(rest, false);
+      listener.opened(rest, false);
       at = std::next(pieces_.emplace(rest.begin, rest).first);
     }
   }
   return found;
 }
 
-template <class Watch>
-bool MappingSet::apply(const Event& event, Watch&& watch) {
+template <class Listener>
+bool MappingSet::apply(const Event& event, Listener&& listener) {
   const Range range = pages_of(event.address, event.size);
   bool known = true;
   MappingPiece piece{range.begin, range.end, event.number, event.time_us, event.stack, event.thread, false};
   switch (event.kind) {
-  case EventKind::Munmap: return cut(range, watch);
+  case EventKind::Munmap: return cut(range, listener);
   case EventKind::MmapAnonymous: piece.anonymous = true; break;
   case EventKind::MmapFile: break;
   case EventKind::Mremap: {
@@ -101,14 +101,14 @@ bool MappingSet::apply(const Event& event, Watch&& watch) {
     if (event.old_size == 0)
       known = old != nullptr;
     else
-      known = cut(pages_of(event.old_address, event.old_size), watch);
+      known = cut(pages_of(event.old_address, event.old_size), listener);
     break;
   }
   default: return true;
   }
-  cut(range, watch);
+  cut(range, listener);
   if (range.begin != range.end) {
-    watch.opened(piece, true);
+    listener.opened(piece, true);
     pieces_.emplace(piece.begin, piece);
   }
   return known;

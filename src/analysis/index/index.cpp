@@ -101,10 +101,13 @@ public:
   KeyframeClock(const TapeReader& tape, const KeyframeKeeper& keeper, const MakeIndex& options)
       : blocks_(tape.event_blocks()), keeper_(keeper), options_(options) {}
 
-  // With the state after an event of this number.
-  bool is_due(const HeapState& state) {
+  // The replay has come to this state.
+  void advance(const HeapState& state) {
     while (next_ < blocks_.size() && blocks_[next_].last_number() < state.event())
       tape_bytes_ += blocks_[next_++].bytes;
+  }
+
+  bool is_due(const HeapState& state) const {
     if (next_ + 1 >= blocks_.size() || blocks_[next_].last_number() != state.event()) return false;
     const std::uint64_t events = state.event() - last_event_;
     if (events < options_.events_apart * keeper_.sparser()) return false;
@@ -114,10 +117,14 @@ public:
     if (tape_bytes_ - last_tape_bytes_ < options_.sizes_apart * per_block * live &&
         events < std::max(4 * options_.events_apart * keeper_.sparser(), 8 * live))
       return false;
+    return true;
+  }
+
+  // There is a keyframe of this state: the next one is measured from here.
+  void start_over(const HeapState& state) {
     last_event_ = state.event();
     last_blocks_ = state.blocks().size();
     last_tape_bytes_ = tape_bytes_;
-    return true;
   }
 
 private:
@@ -137,7 +144,9 @@ Result<Answers> replay_tape(const TapeReader& tape, const MakeIndex& options, Ke
   std::uint64_t next_progress = kProgressEvery;
   for (auto run = events.next_run(); !run.empty(); run = events.next_run()) {
     replay.apply(run);
+    clock.advance(state);
     if (clock.is_due(state)) {
+      clock.start_over(state);
       if (auto added = keeper.add({state.event(), state.time_us()}, state); !added) return added.error();
     }
     if (options.progress && state.totals().events >= next_progress) {

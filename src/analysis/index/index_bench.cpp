@@ -48,7 +48,7 @@ double peak_rss_bytes() {
   return 0;
 }
 
-class Watch {
+class Stopwatch {
 public:
   double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
 
@@ -143,7 +143,7 @@ void make(const char* path, std::uint64_t events, std::uint64_t live, std::uint3
 
 void decode(const char* path) {
   const TapeReader tape = checked(TapeReader::open(path));
-  const Watch watch;
+  const Stopwatch watch;
   EventCursor cursor = tape.events();
   std::uint64_t events = 0;
   for (auto run = cursor.next_run(); !run.empty(); run = cursor.next_run()) events += run.size();
@@ -154,7 +154,7 @@ void decode(const char* path) {
 
 void scan(const char* path) {
   const TapeReader tape = checked(TapeReader::open(path));
-  const Watch watch;
+  const Stopwatch watch;
   std::uint64_t events = 0;
   parallel_events<std::uint64_t>(
       tape, {}, [](std::uint64_t& count, std::span<const Event> run) { count += run.size(); },
@@ -165,7 +165,7 @@ void scan(const char* path) {
 }
 
 void pass(const char* path, bool append) {
-  const Watch watch;
+  const Stopwatch watch;
   std::uint64_t events = 0;
   if (append) {
     MakeIndex options;
@@ -182,7 +182,7 @@ void pass(const char* path, bool append) {
 }
 
 void open_only(const char* path) {
-  const Watch watch;
+  const Stopwatch watch;
   const TapeReader tape = checked(TapeReader::open(path));
   print("open_seconds", watch.seconds());
   const FoundIndex found = load_index(tape);
@@ -204,7 +204,7 @@ void seek(const char* path, int count) {
   std::vector<double> seconds;
   for (int i = 0; i < count; ++i) {
     const std::uint64_t event = random() % (tape.event_count() + 1);
-    const Watch watch;
+    const Stopwatch watch;
     HeapCursor cursor(tape, found.index);
     cursor.seek_event(event);
     seconds.push_back(watch.seconds());

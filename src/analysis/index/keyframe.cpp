@@ -143,7 +143,7 @@ Result<> KeyframeCodec::put(const HeapState& state, const AddPart& add) {
   bytes.varint(state.event_);
   bytes.varint(state.time_us_);
   bytes.varint(state.unknown_unmaps_);
-  put_totals(state.totals_, payload);
+  put_totals(state.totals(), payload);
   put_owners(bytes, owners.owners);
   put_mappings(bytes, state.mappings_);
   if (payload.size() > format::kMaxPayloadBytes / 4) {
@@ -160,8 +160,8 @@ Result<> KeyframeCodec::put(const HeapState& state, const AddPart& add) {
     BlockColumns columns(owners);
     constexpr std::size_t kAhead = 16;
     for (std::size_t i = 0; i < part.size(); ++i) {
-      if (i + kAhead < part.size()) state.blocks_.prefetch(part[i + kAhead].address);
-      columns.add(*state.blocks_.find(part[i].address));
+      if (i + kAhead < part.size()) state.blocks().prefetch(part[i + kAhead].address);
+      columns.add(*state.blocks().find(part[i].address));
     }
     columns.finish(part.size(), bytes);
     if (auto added = add(payload); !added) return added;
@@ -179,7 +179,7 @@ bool KeyframeCodec::parse_first(std::span<const std::byte> payload, HeapState& s
   state.event_ = bytes.varint();
   state.time_us_ = bytes.varint();
   state.unknown_unmaps_ = bytes.varint();
-  if (!parse_totals(bytes, state.totals_)) return false;
+  if (!parse_totals(bytes, state.ledger_.totals())) return false;
 
   const std::uint64_t owners = bytes.varint();
   if (owners > bytes.remaining()) return false;
@@ -188,7 +188,7 @@ bool KeyframeCodec::parse_first(std::span<const std::byte> payload, HeapState& s
     std::uint32_t distance = 0;
     if (!parse_id(bytes, distance) || !parse_id(bytes, owner.thread.value)) return false;
     owner.stack = StackId(owner.stack.value + distance);
-    if (!bytes.ok() || state.owners_.number_of(owner) != i) return false;
+    if (!bytes.ok() || state.ledger_.store().owners.number_of(owner) != i) return false;
   }
   const std::uint64_t mappings = bytes.varint();
   if (mappings > bytes.remaining()) return false;
@@ -214,13 +214,14 @@ bool KeyframeCodec::parse_blocks(ByteReader& bytes, HeapState& state, std::uint6
                                       ByteReader(bytes.bytes(sizes[2])), ByteReader(bytes.bytes(sizes[3])),
                                       ByteReader(bytes.bytes(sizes[4]))};
   if (!bytes.done() || count > in[Events].remaining()) return false;
-  state.blocks_.reserve(std::min(state.totals_.live_blocks, std::max(most_blocks, state.blocks_.size() + count)));
-  std::vector<std::uint64_t> last_sizes(state.owners_.size());
+  BlockMap& blocks = state.ledger_.store().blocks;
+  blocks.reserve(std::min(state.totals().live_blocks, std::max(most_blocks, blocks.size() + count)));
+  std::vector<std::uint64_t> last_sizes(state.owners().size());
   Block block;
   // A few blocks wait until their places in the map have been loaded.
   std::array<Block, 32> waiting;
   for (std::uint64_t i = 0; i < count; ++i) {
-    if (i >= waiting.size() && !state.blocks_.insert(waiting[i % waiting.size()])) return false;
+    if (i >= waiting.size() && !blocks.insert(waiting[i % waiting.size()])) return false;
     block.event += in[Events].varint();
     block.time_us += in[Times].varint();
     const std::uint64_t owner = in[Owners].varint();
@@ -231,11 +232,11 @@ bool KeyframeCodec::parse_blocks(ByteReader& bytes, HeapState& state, std::uint6
     block.address += (code & 1) == 0 ? static_cast<std::uint64_t>(unzigzag(code >> 1)) * 16
                                      : static_cast<std::uint64_t>(in[Addresses].signed_varint());
     if (block.address == 0 || block.event > state.event_ || block.time_us > state.time_us_) return false;
-    state.blocks_.prefetch(block.address);
+    blocks.prefetch(block.address);
     waiting[i % waiting.size()] = block;
   }
   for (std::uint64_t i = count - std::min<std::uint64_t>(count, waiting.size()); i < count; ++i)
-    if (!state.blocks_.insert(waiting[i % waiting.size()])) return false;
+    if (!blocks.insert(waiting[i % waiting.size()])) return false;
   return std::all_of(in.begin(), in.end(), [](const ByteReader& column) { return column.done(); });
 }
 
@@ -262,8 +263,8 @@ bool load_keyframe(const TapeReader& tape, const Keyframe& keyframe, HeapState& 
 
 bool KeyframeCodec::complete(const HeapState& state) {
   std::uint64_t bytes = 0;
-  state.blocks_.for_each([&](const Block& block) { bytes += block.size; });
-  return state.blocks_.size() == state.totals_.live_blocks && bytes == state.totals_.live_bytes;
+  state.blocks().for_each([&](const Block& block) { bytes += block.size; });
+  return state.blocks().size() == state.totals().live_blocks && bytes == state.totals().live_bytes;
 }
 
 } // namespace heaptape

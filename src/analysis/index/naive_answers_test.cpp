@@ -8,6 +8,7 @@
 #include "analysis/index/naive_answers_for_test.h"
 #include "analysis/index/replay.h"
 #include "analysis/index/tape_for_test.h"
+#include "analysis/moment/event_search.h"
 #include "analysis/moment/heap_cursor.h"
 
 namespace heaptape {
@@ -225,7 +226,7 @@ TEST_P(NaiveComparison, EveryMomentAndWindowOfATape) {
   }
   for (int i = 0; i < 100; ++i) {
     const std::uint64_t time_us = random() % (events_.back().time_us + 10);
-    cursor.seek_time(time_us);
+    cursor.seek_event(last_event_until(tape, time_us));
     std::uint64_t last = 0;
     while (last < events_.size() && events_[last].time_us <= time_us) ++last;
     EXPECT_EQ(cursor.event(), last) << time_us;

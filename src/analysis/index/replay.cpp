@@ -10,7 +10,6 @@ namespace heaptape {
 
 namespace {
 
-constexpr std::size_t kAhead = 24; // events whose places in the map are loaded before they are needed
 constexpr std::size_t kSmallBytes = std::size_t{512} << 10;
 constexpr std::uint32_t kNearThreads = std::uint32_t{1} << 20; // ids that are looked up without a hash
 
@@ -20,8 +19,10 @@ std::uint64_t growth_moment(std::uint64_t end_us, std::uint64_t i) {
 
 } // namespace
 
-struct Replay::Watch {
+struct Replay::Listener : HeapListener {
   Replay& replay;
+
+  explicit Listener(Replay& of) : replay(of) {}
 
   [[gnu::always_inline]] void made(const Block& block) {
     Replay& r = replay;
@@ -150,17 +151,17 @@ void Replay::apply(std::span<const Event> events) {
 
 template <bool LookAhead>
 void Replay::apply(std::span<const Event> events) {
-  Watch watch{*this};
+  Listener listener(*this);
   const HeapTotals& totals = state_.totals();
   for (std::size_t i = 0; i < events.size(); ++i) {
     if constexpr (LookAhead) {
-      if (i + kAhead < events.size()) state_.prefetch(events[i + kAhead]);
+      if (i + HeapState::kAhead < events.size()) state_.prefetch(events[i + HeapState::kAhead]);
     }
     const Event& event = events[i];
     if (event.time_us >= next_tick_us_) [[unlikely]]
       tick(event.time_us);
     if (thread_ == nullptr || thread_->figures.thread != event.thread) change_thread(event);
-    state_.apply(event, watch);
+    state_.apply(event, listener);
     if (!is_pool(event.kind)) [[likely]] // a wrapper's pool block comes between malloc and free
       remember(*thread_, event.number);
     // Others may make it less too: a realloc may be a release, and an allocation may give a block up.
@@ -240,28 +241,31 @@ std::vector<StackGrowth> Replay::finish_growth() {
   return growth;
 }
 
+std::vector<OwnerFigures> Replay::finish_owners() {
+  std::vector<OwnerFigures> owners;
+  owners.reserve(rows_.size());
+  while (rows_.size() != 0) owners.push_back(rows_.take_last().figures(epoch_)); // each makes room for the next
+  std::sort(owners.begin(), owners.end(),
+            [](const OwnerFigures& a, const OwnerFigures& b) { return a.owner < b.owner; });
+  return owners;
+}
+
+MappingAnswers Replay::finish_mappings() {
+  MappingAnswers answers = mappings_;
+  answers.unknown_unmaps = state_.unknown_unmaps();
+  for (const auto& [stack, figures] : mappings_by_stack_) answers.by_stack.push_back({figures, stack});
+  std::sort(answers.by_stack.begin(), answers.by_stack.end(),
+            [](const StackMappings& a, const StackMappings& b) { return a.stack < b.stack; });
+  return answers;
+}
+
 Answers Replay::finish() {
   while (next_growth_ < kGrowthMoments) take_growth();
   Answers answers;
   answers.totals = state_.totals();
   answers.end_us = std::max(options_.end_us, state_.time_us());
 
-  answers.by_owner.reserve(rows_.size());
-  while (rows_.size() != 0) { // what has been taken over makes room for the rest
-    const OwnerRow row = rows_.take_last();
-    OwnerFigures figures;
-    figures.allocated = row.allocated;
-    figures.freed = row.freed;
-    figures.at_peak = row.at_peak(epoch_);
-    figures.temporary = row.temporary;
-    figures.short_lived = row.short_lived;
-    figures.lifetime_us = row.lifetime_us;
-    figures.largest = row.largest;
-    figures.owner = row.owner;
-    answers.by_owner.push_back(figures);
-  }
-  std::sort(answers.by_owner.begin(), answers.by_owner.end(),
-            [](const OwnerFigures& a, const OwnerFigures& b) { return a.owner < b.owner; });
+  answers.by_owner = finish_owners();
   for (const ThreadRow& thread : threads_) answers.by_thread.push_back(thread.figures);
   std::sort(answers.by_thread.begin(), answers.by_thread.end(),
             [](const ThreadFigures& a, const ThreadFigures& b) { return a.thread < b.thread; });
@@ -274,17 +278,7 @@ Answers Replay::finish() {
     answers.lifetimes[log_bucket(answers.end_us - block.time_us)].live += Cost::of(block.size);
   });
 
-  answers.mappings = mappings_;
-  answers.mappings.unknown_unmaps = state_.unknown_unmaps();
-  for (const auto& [stack, figures] : mappings_by_stack_) {
-    StackMappings row;
-    static_cast<MappingFigures&>(row) = figures;
-    row.stack = stack;
-    answers.mappings.by_stack.push_back(row);
-  }
-  std::sort(answers.mappings.by_stack.begin(), answers.mappings.by_stack.end(),
-            [](const StackMappings& a, const StackMappings& b) { return a.stack < b.stack; });
-
+  answers.mappings = finish_mappings();
   answers.growth.moments_us = moments_us_;
   answers.growth.stacks = finish_growth();
   timeline_.set_totals(state_.totals());

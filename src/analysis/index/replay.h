@@ -1,8 +1,29 @@
 // The one pass over a tape: events in, Answers out. Needs memory for the live blocks and for each pair of stack and thread that
 // made any, whatever the number of events. One thread at a time.
 //
-// The composition of the peak comes from the same pass and without a copy at every new peak: each row remembers what was live
-// at the last peak before it changed, and saves that only when it changes for the first time after a new one.
+// The composition of the peak (what each owner had live when the most was live) comes from the same pass, without a copy of all rows
+// at every new peak. A program that grows has a new peak with almost every allocation, and which of them is the highest is known only
+// at the end.
+//
+//   known     epoch_, which is one more after every new peak. In each row what is live now, and `saved_at_peak` with the epoch in
+//             which it was saved.
+//   checked   before a row changes: was it saved in this epoch? If not, it has not changed since the peak that began the epoch, so
+//             what is live now was live at that peak. It is saved.
+//   right     At the end a row that was saved in the last epoch has changed since the peak and says what it had then. Any other has
+//             not changed since, and has it still. A peak is noted after all changes of its event, so that no row ever saves
+//             half a realloc.
+//
+// Five events of two owners A and B, who have rows of live bytes; "10 (0 in 1)" has 10 live, and saved 0 in epoch 1:
+//
+//   event              live   epoch_   row A            row B
+//   1  A makes 10        10   1 -> 2   10 ( 0 in 1)      0                 the first peak
+//   2  B makes 20        30   2 -> 3   10 ( 0 in 1)     20 ( 0 in 2)       a new peak; A is not touched
+//   3  A frees 10        20   3         0 (10 in 3)     20 ( 0 in 2)       A's first change since: saves its 10
+//   4  A makes 5         25   3         5 (10 in 3)     20 ( 0 in 2)       saved already
+//   5  B makes 30        55   3 -> 4    5 (10 in 3)     50 (20 in 3)       B saves its 20; then a new peak
+//
+// After event 4 the peak was 30 in epoch 3: A's 10, saved in epoch 3, and B's 20, not saved in 3 and so still there. After event 5 it
+// is 55 in epoch 4, in which nothing was saved: 5 and 50, as they are. The cost is one comparison for each change of a row.
 #pragma once
 
 #include <array>
@@ -25,7 +46,7 @@ struct ReplayOptions {
   // Of the whole run; both only shape the timeline and the moments of growth.
   std::uint64_t end_us = 0; // its end, which may be later than the last event
   std::uint64_t events = 0;
-  // A block is temporary when the thread that made it releases it within so many of its next events.
+  // A block is temporary when the thread that made it releases it within this many of its next events.
   std::uint64_t temporary_events = 1;
   // A block is short-lived when it is freed after no more than this.
   std::uint64_t short_lived_us = 1000;
@@ -67,6 +88,17 @@ private:
     Cost short_lived;
     std::uint64_t lifetime_us = 0;
     std::uint64_t largest = 0;
+
+    OwnerFigures figures(std::uint64_t last_epoch) const {
+      return {{.allocated = allocated,
+               .freed = freed,
+               .at_peak = at_peak(last_epoch),
+               .temporary = temporary,
+               .short_lived = short_lived,
+               .lifetime_us = lifetime_us,
+               .largest = largest},
+              owner};
+    }
   };
   struct ThreadRow {
     ThreadFigures figures;
@@ -74,7 +106,7 @@ private:
     std::vector<std::uint64_t> recent; // numbers of its last events, when more than one matters
     std::size_t oldest = 0;            // in recent
   };
-  struct Watch;
+  struct Listener;
 
   template <bool LookAhead>
   void apply(std::span<const Event> events);
@@ -86,6 +118,8 @@ private:
   // What is due before an event of this time.
   void tick(std::uint64_t time_us);
   void take_growth();
+  std::vector<OwnerFigures> finish_owners();
+  MappingAnswers finish_mappings();
   std::vector<StackGrowth> finish_growth();
   void add_row();
 

@@ -86,8 +86,7 @@ public:
   }
 
 private:
-  // Watches the mappings for MappingSet.
-  struct Watch {
+  struct MappingListener {
     Lives& lives;
     const Event& event;
 
@@ -104,7 +103,7 @@ private:
     }
   };
 
-  void map(const Event& event) { mappings_.apply(event, Watch{*this, event}); }
+  void map(const Event& event) { mappings_.apply(event, MappingListener{*this, event}); }
 
   void make(const Event& event, std::uint64_t from) {
     if (event.address == 0) return;

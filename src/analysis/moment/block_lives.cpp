@@ -6,15 +6,14 @@ namespace heaptape {
 namespace {
 
 constexpr std::size_t kNearThreads = 65536;
-constexpr std::size_t kAhead = 24; // events whose places in the map are loaded before they are needed
 
 } // namespace
 
-struct BlockLives::Watch : IgnoreChanges {
+struct BlockLives::Listener : HeapListener {
   BlockLives& lives;
   const Event* now = nullptr;
 
-  explicit Watch(BlockLives& owner) : lives(owner) {}
+  explicit Listener(BlockLives& owner) : lives(owner) {}
   void made(const Block& block) {
     lives.wanted_live_ += lives.is_wanted(block);
     if (lives.options_.kinds) lives.remember_kind(block, now->kind);
@@ -33,22 +32,13 @@ std::uint64_t& BlockLives::last_event_of(ThreadId thread) {
 }
 
 void BlockLives::remember_kind(const Block& block, EventKind kind) {
-  const LiveBlock entry{.size = static_cast<std::uint64_t>(kind), .allocated_at = block.event};
-  if (kinds_.insert(block.address, entry)) return;
-  // A realloc that stays where it is makes its new block before the old one ends.
-  kinds_.take(block.address, displaced_);
-  kinds_.insert(block.address, entry);
+  kinds_.insert(block.address, {.size = static_cast<std::uint64_t>(kind), .allocated_at = block.event});
 }
 
 EventKind BlockLives::take_kind(const Block& block) {
-  LiveBlock entry;
-  if (displaced_.allocated_at == block.event) {
-    entry = displaced_;
-    displaced_ = {};
-  } else if (!kinds_.take(block.address, entry)) {
-    return EventKind::None;
-  }
-  return static_cast<EventKind>(entry.size);
+  LiveBlock kind;
+  if (!kinds_.take(block.address, kind)) return EventKind::None;
+  return static_cast<EventKind>(kind.size);
 }
 
 void BlockLives::end(const Block& block, const Event& event, bool released) {
@@ -78,11 +68,11 @@ bool BlockLives::refill() {
     list_live();
     return !ready_.empty();
   }
-  Watch watch(*this);
+  Listener listener(*this);
   for (std::size_t i = 0; i < run.size(); ++i) {
-    if (i + kAhead < run.size()) state_.prefetch(run[i + kAhead]);
-    watch.now = &run[i];
-    state_.apply(run[i], watch);
+    if (i + HeapState::kAhead < run.size()) state_.prefetch(run[i + HeapState::kAhead]);
+    listener.now = &run[i];
+    state_.apply(run[i], listener);
     if (!is_pool(run[i].kind)) last_event_of(run[i].thread) = run[i].number;
   }
   return true;

@@ -59,7 +59,7 @@ public:
   const std::vector<Damage>& damage() const { return events_.damage(); }
 
 private:
-  struct Watch;
+  struct Listener;
   bool refill();
   void list_live();
   bool is_wanted(const Block& block) const {
@@ -74,7 +74,6 @@ private:
   EventCursor events_;
   HeapState state_;
   LiveMap kinds_;                          // the kind in place of the size
-  LiveBlock displaced_;                    // what a realloc in place put its own kind over
   std::vector<std::uint64_t> last_events_; // by thread
   std::unordered_map<ThreadId, std::uint64_t> far_last_events_;
   std::uint64_t wanted_live_ = 0;

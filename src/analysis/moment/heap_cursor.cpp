@@ -3,13 +3,11 @@
 #include <algorithm>
 
 #include "analysis/index/keyframe.h"
-#include "analysis/moment/event_search.h"
 #include "tape/read_ahead.h"
 
 namespace heaptape {
 
 namespace {
-constexpr std::size_t kAhead = 24; // events whose places in the map are loaded before they are needed
 constexpr std::uint64_t kFar = std::uint64_t{1} << 17; // events from which on a thread to decode them is worth it
 } // namespace
 
@@ -37,7 +35,7 @@ void HeapCursor::approach(std::uint64_t number) {
 
 void HeapCursor::apply(std::span<const Event> events) {
   for (std::size_t i = 0; i < events.size(); ++i) {
-    if (i + kAhead < events.size()) state_.prefetch(events[i + kAhead]);
+    if (i + HeapState::kAhead < events.size()) state_.prefetch(events[i + HeapState::kAhead]);
     state_.apply(events[i]);
   }
 }
@@ -76,8 +74,6 @@ std::vector<Damage> HeapCursor::damage() const {
   }
   return all;
 }
-
-void HeapCursor::seek_time(std::uint64_t time_us) { seek_event(last_event_until(tape_, time_us)); }
 
 HeapState HeapCursor::take_state() {
   HeapState taken = std::move(state_);

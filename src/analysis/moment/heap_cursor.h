@@ -1,5 +1,5 @@
-// The heap at any moment of a tape: jumps to an event or a time by loading the keyframe before it and replaying the few
-// events from there, then goes on event by event. The tape and the index must outlive it. One thread at a time.
+// The heap at any moment of a tape: jumps to an event by loading the keyframe before it and replaying the few events
+// from there, then goes on event by event. The tape and the index must outlive it. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,6 @@ public:
 
   // Goes to the moment after the event with this number, or after the last one before it; 0 is before the first event.
   void seek_event(std::uint64_t number);
-  // Goes to the moment after all events up to and including this time.
-  void seek_time(std::uint64_t time_us);
   // Applies the next event and gives it; nullptr at the end. Valid until the next call.
   const Event* step();
 

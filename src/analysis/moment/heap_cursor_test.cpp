@@ -5,6 +5,7 @@
 #include "analysis/index/naive_answers_for_test.h"
 #include "analysis/index/story_for_test.h"
 #include "analysis/index/tape_for_test.h"
+#include "analysis/moment/event_search.h"
 
 namespace heaptape {
 namespace {
@@ -121,9 +122,9 @@ TEST(HeapCursor, SeekingToATimeStandsAfterAllEventsOfThatTime) {
   const TapeReader tape = file.open();
   const Index index = build_index(tape);
   HeapCursor cursor(tape, index);
-  cursor.seek_time(9);
+  cursor.seek_event(last_event_until(tape, 9));
   EXPECT_EQ(cursor.event(), 0u);
-  cursor.seek_time(10);
+  cursor.seek_event(last_event_until(tape, 10));
   EXPECT_EQ(cursor.event(), 3u);
   EXPECT_EQ(cursor.totals().live_bytes, 7u);
 }

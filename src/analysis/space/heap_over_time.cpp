@@ -9,10 +9,8 @@
 namespace heaptape {
 namespace {
 
-constexpr std::size_t kAhead = 24; // events whose places in the map are loaded before they are needed
-
 // Tells a builder what the replay does to blocks.
-struct Teller : IgnoreChanges {
+struct Teller : HeapListener {
   explicit Teller(OverTimeBuilder& builder, const AskOverTime& ask) : to(builder), asked(ask) {}
   void made(const Block& block) { to.begins(block); }
   void ended(const Block& block, const Event&) { to.ends(block); }
@@ -157,7 +155,7 @@ HeapOverTime heap_over_time(const TapeReader& tape, const Index& index, const As
   bool stopped = false;
   for (auto run = events.next_run_until(ask.until); !run.empty() && !stopped; run = events.next_run_until(ask.until)) {
     for (std::size_t i = 0; i < run.size(); ++i) {
-      if (i + kAhead < run.size()) state.prefetch(run[i + kAhead]);
+      if (i + HeapState::kAhead < run.size()) state.prefetch(run[i + HeapState::kAhead]);
       teller.now(run[i]);
       state.apply(run[i], teller);
     }

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "base/check.h"
+#include "base/mix.h"
 #include "wire/stack_roots.h"
 
 namespace heaptape {
@@ -26,7 +27,7 @@ StackFolder::StackFolder(const wire::StackNode* nodes, std::uint32_t capacity)
 StackFolder::~StackFolder() { ::munmap(tape_of_wire_, capacity_ * sizeof(std::uint32_t)); }
 
 std::uint64_t StackFolder::hash_of(std::uint32_t parent, std::uint64_t pc) {
-  std::uint64_t hash = (pc ^ (std::uint64_t{parent} << 32)) * 0x9e37'79b9'7f4a'7c15u;
+  std::uint64_t hash = mix(pc ^ (std::uint64_t{parent} << 32));
   hash ^= hash >> 29;
   return hash * 0xbf58'476d'1ce4'e5b9u >> 16;
 }

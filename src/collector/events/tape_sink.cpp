@@ -30,14 +30,11 @@ void TapeSink::flush() {
   if (error_) return;
   if (writer_ != nullptr) note(writer_->add_events(encoder_));
   if (error_) return;
-  events_written_ += in_block_;
   in_block_ = 0;
   if (totals_ != nullptr) totals_written_ = *totals_;
   choose_block_size();
-  if (max_bytes_ != 0 && writer_ != nullptr && writer_->bytes_written() >= max_bytes_) {
-    reached_limit_ = true;
+  if (max_bytes_ != 0 && writer_ != nullptr && writer_->bytes_written() >= max_bytes_)
     error_ = Error{ErrorCode::Io, "the tape has reached its size limit (--max-tape)"};
-  }
 }
 
 } // namespace heaptape

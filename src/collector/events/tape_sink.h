@@ -57,10 +57,7 @@ public:
 
   // Why nothing more is written.
   const std::optional<Error>& error() const { return error_; }
-  bool reached_limit() const { return reached_limit_; }
-  // Events in whole blocks on the tape.
-  std::uint64_t events_written() const { return events_written_; }
-  // The totals after the last of them.
+  // The totals after the last event that is in a whole block on the tape.
   const HeapTotals& totals_written() const { return totals_written_; }
   std::uint64_t bytes_written() const { return writer_ != nullptr ? writer_->bytes_written() : 0; }
   std::uint64_t events_waiting() const { return in_block_; }
@@ -75,11 +72,9 @@ private:
   std::uint64_t max_bytes_;
   std::size_t in_block_ = 0;
   std::size_t block_events_ = EventEncoder::kMaxEvents;
-  std::uint64_t events_written_ = 0;
   const HeapTotals* totals_ = nullptr;
   HeapTotals totals_written_;
   std::optional<Error> error_;
-  bool reached_limit_ = false;
   bool closing_ = false;
 };
 

@@ -1,7 +1,6 @@
 #include "report/export/dhat.h"
 
 #include <map>
-#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -18,42 +17,32 @@ struct StackMost {
   std::uint64_t live_lifetime_us = 0; // of blocks that never ended
 };
 
-// A realloc reports the new block before the old one ends, but both never count together: so a new block waits until
-// the event is over.
-class MostWatch : public IgnoreChanges {
+class MostListener : public HeapListener {
 public:
-  MostWatch(const OwnerTable& owners, std::unordered_map<StackId, StackMost>& stacks)
+  MostListener(const OwnerTable& owners, std::unordered_map<StackId, StackMost>& stacks)
       : owners_(owners), stacks_(stacks) {}
 
-  void made(const Block& block) { made_ = block; }
+  void made(const Block& block) {
+    StackMost& stack = of(block);
+    stack.live += Cost::of(block.size);
+    if (stack.live.bytes > stack.most.bytes || (stack.most.blocks == 0)) stack.most = stack.live;
+  }
   void ended(const Block& block, const Event&) { of(block).live -= Cost::of(block.size); }
   void given_up(const Block& block, const Event&) { of(block).live -= Cost::of(block.size); }
-
-  void event_is_over() {
-    if (!made_) return;
-    StackMost& stack = of(*made_);
-    stack.live += Cost::of(made_->size);
-    if (stack.live.bytes > stack.most.bytes || (stack.most.blocks == 0)) stack.most = stack.live;
-    made_.reset();
-  }
 
 private:
   StackMost& of(const Block& block) { return stacks_[owners_[block.owner].stack]; }
 
   const OwnerTable& owners_;
   std::unordered_map<StackId, StackMost>& stacks_;
-  std::optional<Block> made_;
 };
 
 std::unordered_map<StackId, StackMost> most_of_stacks(const ExportInput& input) {
   std::unordered_map<StackId, StackMost> stacks;
   HeapState state;
-  MostWatch watch(state.owners(), stacks);
+  MostListener listener(state.owners(), stacks);
   EventCursor events = input.tape.events();
-  while (const Event* event = events.next()) {
-    state.apply(*event, watch);
-    watch.event_is_over();
-  }
+  while (const Event* event = events.next()) state.apply(*event, listener);
   state.blocks().for_each([&](const Block& block) {
     stacks[state.owners()[block.owner].stack].live_lifetime_us += input.answers().end_us - block.time_us;
   });

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/mix.h"
+
 namespace heaptape {
 namespace {
 
@@ -35,7 +37,7 @@ private:
 
   struct Hash {
     std::size_t operator()(const std::pair<std::uint32_t, std::uint64_t>& key) const {
-      return (key.second * 0x9e3779b97f4a7c15 + key.first) * 0xc2b2ae3d27d4eb4f >> 11;
+      return (mix(key.second) + key.first) * 0xc2b2ae3d27d4eb4f >> 11;
     }
   };
   StackNames& names_;

@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <iterator>
-#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "analysis/heap/heap_state.h"
+#include "base/mix.h"
 
 namespace heaptape {
 namespace {
@@ -22,7 +22,7 @@ constexpr std::uint64_t kTickUs = 10'000; // heaptrack's resolution
 using NumberPair = std::pair<std::uint64_t, std::uint64_t>;
 struct PairHash {
   std::size_t operator()(const NumberPair& pair) const {
-    return (pair.first * 0x9e3779b97f4a7c15 + pair.second) * 0xc2b2ae3d27d4eb4f >> 13;
+    return (mix(pair.first) + pair.second) * 0xc2b2ae3d27d4eb4f >> 13;
   }
 };
 using PairNumbers = std::unordered_map<NumberPair, std::uint64_t, PairHash>;
@@ -103,24 +103,17 @@ private:
 };
 
 // Tells heaptrack what becomes of the blocks.
-class Writer : public IgnoreChanges {
+class Writer : public HeapListener {
 public:
   Writer(const ExportInput& input, const OwnerTable& owners, Sink& sink)
       : owners_(owners), samples_(input.tape.samples()), tables_(input, sink), sink_(sink) {}
 
-  void made(const Block& block) { made_ = block; }
+  void made(const Block& block) { tell('+', block); }
   void ended(const Block& block, const Event&) { tell('-', block); }
   void given_up(const Block& block, const Event&) { tell('-', block); }
 
   void before(const Event& event) {
     if (event.time_us >= next_tick_us_) tell_time(event.time_us);
-  }
-  // A realloc reports the new block before the old one ends; heaptrack counts them one by one, so the old one must go
-  // first.
-  void after() {
-    if (!made_) return;
-    tell('+', *made_);
-    made_.reset();
   }
   void tell_time(std::uint64_t time_us) {
     sink_.print("c {:x}\n", time_us / 1000);
@@ -145,7 +138,6 @@ private:
   const std::vector<Sample>& samples_;
   Tables tables_;
   Sink& sink_;
-  std::optional<Block> made_;
   std::uint64_t next_tick_us_ = kTickUs;
   std::size_t sample_ = 0;
 };
@@ -160,7 +152,6 @@ void export_heaptrack(const ExportInput& input, Sink& sink) {
   while (const Event* event = events.next()) {
     writer.before(*event);
     state.apply(*event, writer);
-    writer.after();
     if (sink.failed()) return;
   }
   writer.tell_time(duration_us(input));
