@@ -122,7 +122,7 @@ void run(Script script) {
   StackFolder stacks(fake.memory.nodes(), fake.memory.config().node_capacity);
   RingSet rings(fake.memory, threads, {.most_queued = 256, .stuck_ns = 0, .margin_us = 0});
   OrderSink sink;
-  EventBuilder<OrderSink> builder(clock, stacks, rings, kSlots, sink);
+  EventBuilder<OrderSink> builder(clock, stacks, rings, sink);
   ModuleFollower modules(fake.memory.module_log());
   for (std::size_t step = 0; !script.done(); ++step) {
     write(fake, script);

@@ -181,7 +181,7 @@ TEST(RingSet, AThreadGoneWithoutAWordIsReaped) {
   other.malloc(50, 0x2000, 1);
   pipeline.round();
   EXPECT_EQ(addresses(pipeline), (Addresses{0x1000})) << "held up by the thread that seems to be inside a hook";
-  pipeline.rings.reap([](std::uint32_t tid) { return tid == 100; });
+  pipeline.rings.reap(16, [](std::uint32_t tid) { return tid == 100; });
   pipeline.round();
   EXPECT_EQ(addresses(pipeline), (Addresses{0x1000, 0x2000}));
   EXPECT_EQ(silent.slot.state.load(), static_cast<std::uint32_t>(wire::SlotState::Free));

@@ -2,6 +2,8 @@
 // that a program with millions of short threads needs no more memory than its live ones. One thread at a time.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -10,6 +12,7 @@
 
 #include "base/ids.h"
 #include "tape/contents.h"
+#include "wire/layout.h"
 
 namespace heaptape {
 
@@ -19,6 +22,48 @@ public:
     const ThreadId id(++last_);
     live_.emplace(id.value, Known{tid, ticks, {}, stack_top, false});
     return id;
+  }
+
+  // A thread that has no slot of its own and borrows one for each record. It is known by its id and its stack's top.
+  struct Borrower {
+    ThreadId id;
+    std::uint32_t slot = 0; // where its items are said to come from: no real slot has this number
+    std::uint64_t last_ticks = 0;
+    bool is_new = false;
+  };
+  // Valid until the next call. Null: there are too many.
+  const Borrower* borrow(std::uint32_t tid, std::uint64_t ticks, std::uint64_t stack_top) {
+    const std::pair key(tid, stack_top);
+    auto found = borrowers_.find(key);
+    const bool is_new = found == borrowers_.end();
+    if (is_new) {
+      if (borrowers_.size() == kMostBorrowers) return nullptr;
+      std::uint32_t slot = wire::kMostSlots + static_cast<std::uint32_t>(borrowers_.size());
+      if (!free_slots_.empty()) {
+        slot = free_slots_.back();
+        free_slots_.pop_back();
+      }
+      found = borrowers_.emplace(key, Borrower{start(tid, ticks, stack_top), slot, 0, true}).first;
+    }
+    found->second.last_ticks = ticks;
+    found->second.is_new = is_new;
+    return &found->second;
+  }
+  // Ends those for which `is_gone(tid)` is true, of at most `most`: the next call goes on behind them.
+  template <class IsGone>
+  void reap_borrowers(std::size_t most, IsGone&& is_gone) {
+    auto at = borrowers_.lower_bound(next_borrower_);
+    for (std::size_t i = std::min(most, borrowers_.size()); i > 0; --i) {
+      if (at == borrowers_.end()) at = borrowers_.begin();
+      if (!is_gone(at->first.first)) {
+        ++at;
+        continue;
+      }
+      end(at->second.id, at->second.last_ticks);
+      free_slots_.push_back(at->second.slot);
+      at = borrowers_.erase(at);
+    }
+    next_borrower_ = at == borrowers_.end() ? decltype(next_borrower_){} : at->first;
   }
 
   // The name the program gave it; it stays, whatever the kernel calls the thread.
@@ -58,6 +103,11 @@ public:
   std::uint32_t count() const { return last_; }
 
 private:
+  static constexpr std::size_t kMostBorrowers = std::size_t{1} << 16;
+
+  std::map<std::pair<std::uint32_t, std::uint64_t>, Borrower> borrowers_;
+  std::pair<std::uint32_t, std::uint64_t> next_borrower_{};
+  std::vector<std::uint32_t> free_slots_; // of borrowers that are gone
   std::map<std::uint32_t, Known> live_;
   std::vector<Ended> ended_;
   std::uint32_t last_ = 0;

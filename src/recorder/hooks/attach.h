@@ -6,8 +6,10 @@
 namespace heaptape::recorder {
 
 struct Attached {
-  std::uint8_t* memory = nullptr; // null: not recording
-  bool say_so = false;            // and `message` tells the user why
+  std::uint8_t* memory = nullptr;  // null: not recording
+  std::uint8_t* scratch = nullptr; // that of the first slots,
+  std::uint32_t scratch_slots = 0; // this many
+  bool say_so = false;             // and `message` tells the user why
   char message[320] = {};
 };
 

@@ -21,6 +21,7 @@
 #include "recorder/core/machine.h"
 #include "recorder/core/modules.h"
 #include "recorder/core/recorder.h"
+#include "recorder/core/slots.h"
 #include "recorder/hooks/attach.h"
 #include "recorder/hooks/environment.h"
 #include "recorder/hooks/new_hooks.h"
@@ -135,14 +136,15 @@ void thread_arrived(ThreadState& thread, Caller caller) noexcept {
   if (caller == Caller::Code) arm_cpu_timer(thread);
 }
 
-[[gnu::noinline]] bool begin(std::uint8_t* memory) noexcept {
-  auto* header = reinterpret_cast<wire::Header*>(memory);
+[[gnu::noinline]] bool begin(const Attached& attached) noexcept {
+  auto* header = reinterpret_cast<wire::Header*>(attached.memory);
   rlimit stack_limit{std::uint64_t{8} << 20, 0};
   (void)system_call(SYS_prlimit64, 0, RLIMIT_STACK, 0, as_long(&stack_limit));
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 30;
   const std::uint64_t reach = stack_limit.rlim_cur < kLargest ? stack_limit.rlim_cur : kLargest;
   const std::uint64_t top = (reinterpret_cast<std::uint64_t>(__libc_stack_end) + 4095) & ~std::uint64_t{4095};
-  if (!start_recorder(memory, top, reach)) return false;
+  if (!start_recorder(attached.memory, top, reach)) return false;
+  start_slots(attached.scratch, attached.scratch_slots);
   const auto pid = static_cast<std::uint32_t>(system_call(SYS_getpid));
   g_recorder.main_tid = pid;
   (void)dl_iterate_phdr(note_loaded, nullptr);
@@ -166,7 +168,7 @@ void follow_fork() noexcept {
   g_recorder.epoch.store(0, std::memory_order_relaxed);
   Attached attached;
   attach_new(g_collector_path, g_collector_environment, attached);
-  if (attached.memory != nullptr && begin(attached.memory)) watch_functions_again();
+  if (attached.memory != nullptr && begin(attached)) watch_functions_again();
 }
 
 // Only when the kernel cannot zero the switch for us.
@@ -215,7 +217,7 @@ void start() noexcept {
   const bool wiped = system_call(SYS_madvise, as_long(&g_switch), sizeof g_switch, MADV_WIPEONFORK) == 0;
   if (!wiped) (void)pthread_atfork(nullptr, nullptr, switch_off_after_fork);
   if (follow && g_collector_environment != nullptr) (void)pthread_atfork(nullptr, nullptr, follow_fork);
-  if (begin(attached.memory)) watch_functions();
+  if (begin(attached)) watch_functions();
 }
 
 [[gnu::constructor(101)]] void start_as_library() { start(); }
