@@ -130,7 +130,8 @@ void write(FakeProgram& fake, Script& script) {
 // Takes what comes as EventBuilder does, and writes between two batches, as a program would that is not gone after all.
 class ScribblingConsumer final : public ItemConsumer {
 public:
-  ScribblingConsumer(ItemConsumer& next, FakeProgram& fake, Script& script) : next_(next), fake_(fake), script_(script) {}
+  ScribblingConsumer(ItemConsumer& next, FakeProgram& fake, Script& script)
+      : next_(next), fake_(fake), script_(script) {}
   void consume(std::span<RingItem> items) override {
     next_.consume(items);
     items_ += items.size();

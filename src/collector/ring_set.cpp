@@ -193,20 +193,19 @@ void RingSet::finish(ItemConsumer& consumer) {
   for (const auto& reader : readers_) { // something may have come after its slot was taken for free
     if (reader != nullptr && !is_active(reader->index()) && reader->fill() != 0) activate(reader->index());
   }
-  bool more = true;
-  while (more) {
-    more = false;
+  // A ring that has been read to its end is not asked again: what it says now would be another end.
+  std::vector<SlotReader*> unread;
+  for (std::uint32_t index : active_) unread.push_back(readers_[index].get());
+  while (!unread.empty()) {
     std::uint64_t safe = kForever;
-    for (std::uint32_t index : active_) {
-      SlotReader& reader = *readers_[index];
-      const std::size_t before = reader.queue().size();
+    std::erase_if(unread, [&](SlotReader* reader) {
+      const std::size_t before = reader->queue().size();
       const bool full = queued_ >= options_.most_queued && before != 0;
-      if (full || reader.read_past_holes(share_of_round(), threads_)) {
-        safe = std::min(safe, reader.last_time());
-        more = true;
-      }
-      queued_ += reader.queue().size() - before;
-    }
+      const bool more = full || reader->read_past_holes(share_of_round(), threads_);
+      queued_ += reader->queue().size() - before;
+      if (more) safe = std::min(safe, reader->last_time());
+      return !more;
+    });
     hand_over(safe, consumer);
   }
   for (std::uint32_t index : active_) readers_[index]->forget_thread(threads_);
