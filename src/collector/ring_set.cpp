@@ -209,7 +209,7 @@ void RingSet::finish(ItemConsumer& consumer) {
     hand_over(safe, consumer);
   }
   for (std::uint32_t index : active_) readers_[index]->forget_thread(threads_);
-  threads_.reap_borrowers(threads_.count(), [](std::uint32_t) { return true; });
+  threads_.end_borrowers();
   drop_idle();
 }
 

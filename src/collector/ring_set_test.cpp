@@ -324,10 +324,24 @@ TEST(RingSet, AThreadThatBorrowsSlotsIsOneThreadAndItsReallocOneEvent) {
   EXPECT_EQ(pipeline.events()[3].thread, ThreadId(1));
   EXPECT_EQ(pipeline.events()[3].old_address, 0x1000u);
   EXPECT_EQ(pipeline.threads.live().size(), 2u);
-  pipeline.threads.reap_borrowers(16, [](std::uint32_t tid) { return tid == 100; });
+  for (int i = 0; i < 2; ++i) pipeline.threads.reap_borrowers(16, [](std::uint32_t tid) { return tid == 100; });
   EXPECT_EQ(pipeline.threads.live().size(), 1u);
   pipeline.finish();
   EXPECT_EQ(pipeline.threads.live().size(), 0u);
+}
+
+TEST(RingSet, AThreadThatBorrowedASlotAndThenGotOneIsStillOneThread) {
+  FakeProgram program;
+  Pipeline pipeline(program);
+  borrow(program, 9, 100, 10, [](FakeThread& thread) { thread.malloc(11, 0x1000, 8); });
+  borrow(program, 8, 100, 20, [](FakeThread& thread) { thread.realloc_begin(21, 0x1000); });
+  FakeThread own(program, 0, 100, 30, true); // read before the others
+  own.realloc_end(31, 0x2000, 16);
+  pipeline.round();
+  ASSERT_EQ(addresses(pipeline), (Addresses{0x1000, 0x2000}));
+  EXPECT_EQ(pipeline.events()[1].old_address, 0x1000u);
+  EXPECT_EQ(pipeline.events()[0].thread, pipeline.events()[1].thread);
+  EXPECT_EQ(pipeline.threads.count(), 1u);
 }
 
 TEST(RingSet, ThousandsOfRingsOfDifferentLengthsAreMergedInOrder) {

@@ -21,7 +21,8 @@ void SlotReader::start_thread(std::uint32_t tid, std::uint64_t ticks, std::uint6
   borrowed_ = false;
 }
 
-// What such a thread begins in one slot it may end in another: to those behind us it has a slot of its own, beyond the last real one.
+// What such a thread begins in one slot it may end in another: to those behind us it has a slot of its own, beyond the last real one. Which of its
+// slots is read first has nothing to do with where it was first, so none of these records begins the thread.
 void SlotReader::start_borrower(RingItem& item, ThreadList& threads) {
   const ThreadList::Borrower* borrower =
       threads.borrow(static_cast<std::uint32_t>(item.size()), item.time(), item.address());
@@ -29,14 +30,16 @@ void SlotReader::start_borrower(RingItem& item, ThreadList& threads) {
     return start_thread(static_cast<std::uint32_t>(item.size()), item.time(), item.address(), threads);
   if (thread_ != ThreadId{} && !borrowed_) threads.end(thread_, std::max(item.time(), last_time_));
   tid_ = static_cast<std::uint32_t>(item.size());
+  stack_top_ = item.address();
   thread_ = borrower->id;
   item_slot_ = borrower->slot;
   borrowed_ = true;
-  if (!borrower->is_new) item.erase(); // not the beginning of a thread
+  item.erase();
 }
 
 void SlotReader::forget_thread(ThreadList& threads) {
   if (thread_ != ThreadId{} && !borrowed_) threads.end(thread_, last_time_);
+  if (borrowed_) threads.saw_borrower(tid_, stack_top_, last_time_);
   thread_ = ThreadId{};
   tid_ = 0;
   item_slot_ = index_;

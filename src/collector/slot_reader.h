@@ -59,7 +59,8 @@ private:
   std::uint64_t position_ = 0;
   std::optional<std::uint64_t> end_; // of what the thread that is gone has written
   std::uint32_t item_slot_;          // where the items are said to come from
-  bool borrowed_ = false;            // its thread has no slot of its own
+  bool borrowed_ = false;            // its thread has been in other slots, and is ended by others
+  std::uint64_t stack_top_ = 0;      // of such a thread
   ItemQueue queue_;
   ThreadId thread_;
   std::uint32_t tid_ = 0;

@@ -72,8 +72,8 @@ enum class SlotState : std::uint32_t {
   Exiting = 2, // its thread is gone; the collector drains it, stores Free and clears the bit
 };
 
-// In the stack field of a ThreadStart record: the thread has no slot of its own and borrows this one for the next record. It may have borrowed
-// others before; its stack's top and its id tell that it is the same.
+// In the stack field of a ThreadStart record: the thread borrows this slot for its next record, or has borrowed one before. It may have been
+// in other slots; its stack's top and its id tell that it is the same.
 inline constexpr std::uint32_t kBorrowedSlot = 1;
 
 // One thread's ring control. A ring outlives its threads: positions and phases go on counting when a slot is claimed again,

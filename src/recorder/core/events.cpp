@@ -16,6 +16,8 @@ namespace {
 
 enum class Arrival : std::uint8_t { No, Claiming, Arranging };
 thread_local constinit Arrival t_arrival [[gnu::tls_model("initial-exec")]] = Arrival::No;
+// The thread has been in other slots, so the next is not where it begins.
+thread_local constinit bool t_has_borrowed [[gnu::tls_model("initial-exec")]] = false;
 
 // Stands in for a thread's state while it is suppressed; its slot is always busy, so every event takes the unusual way.
 constinit wire::ThreadSlot g_suppressed_slot{};
@@ -91,7 +93,8 @@ ThreadState* arrive(const Frame& site, Caller caller, Term term) noexcept {
     thread->slot->tid.store(thread->tid, std::memory_order_relaxed);
     thread->slot->state.store(static_cast<std::uint32_t>(wire::SlotState::Claimed), std::memory_order_release);
     t_thread = thread;
-    const std::uint32_t borrowed = term == Term::Record ? wire::kBorrowedSlot : 0;
+    t_has_borrowed = t_has_borrowed || term == Term::Record;
+    const std::uint32_t borrowed = t_has_borrowed ? wire::kBorrowedSlot : 0;
     (void)put(*thread, EventKind::ThreadStart, thread_pointer(), thread->tid, borrowed);
     thread->slot->busy.store(0, std::memory_order_release);
     t_arrival = Arrival::Arranging;
@@ -105,7 +108,7 @@ ThreadState* arrive(const Frame& site, Caller caller, Term term) noexcept {
 enum class Room : std::uint8_t { LookAgain, Borrow, None, CollectorGone };
 
 // Waits for slots of threads that have ended, or makes more; the one before the other, so that a program whose threads come and go does not
-// take up ever more memory. In a signal handler of ours, which must not wait, only the other.
+// take up ever more memory. Whoever must not wait for the collector only does the other.
 Room find_room(Caller caller, unsigned looks, std::uint32_t drained) noexcept {
   wire::Header& header = *g_recorder.header;
   if (collector_is_gone(header)) {
@@ -119,8 +122,7 @@ Room find_room(Caller caller, unsigned looks, std::uint32_t drained) noexcept {
     growth = add_slots();
   }
   if (growth == Growth::Done) return Room::LookAgain;
-  if (!may_wait) return Room::None;
-  if (growth == Growth::Impossible) return Room::Borrow;
+  if (growth == Growth::Impossible) return may_wait ? Room::Borrow : Room::None;
   wake_collector(header);
   wait_for_collector(header, looks, drained);
   return Room::LookAgain;
@@ -242,6 +244,7 @@ void leave_thread() noexcept {
 void forget_thread() noexcept {
   t_thread = nullptr;
   t_arrival = Arrival::No;
+  t_has_borrowed = false;
 }
 
 } // namespace heaptape::recorder
