@@ -6,16 +6,20 @@
 //
 //   offset            what                                   writer
 //   0                 Header (config, state, counters)       collector: config; program: state, counters
+//   header.claims     one bit per slot: somebody has it      program sets it, collector clears it
 //   header.slots      ThreadSlot[slot_count]                 program: producer line; collector: consumer line
 //   header.modules    module log, append only                program
 //   header.answer     text of the answer to a question       collector
 //   header.nodes      StackNode[node_capacity]               program
-//   header.rings      ring and scratch of slot 0, of slot 1, ...   program (scratch: its own state, read by nobody else)
+//   header.rings      ring of slot 0, of slot 1, ...         program
+//   header.scratch    scratch of slot 0, of slot 1, ...      program: its own state, mapped by nobody else
 //
-// The rings come last, so a program short of address space may map a prefix and use fewer slots.
+// The rings come behind all that has a fixed size, so a program short of address space may map a prefix and use fewer slots. The scratch is
+// mapped in pieces, when there are threads that need it; the collector does not map it at all.
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -24,7 +28,7 @@
 namespace heaptape::wire {
 
 inline constexpr std::uint64_t kMagic = 0x31'65'72'69'57'74'48'00; // "\0HtWire1"
-inline constexpr std::uint32_t kVersion = 3;
+inline constexpr std::uint32_t kVersion = 4;
 inline constexpr std::size_t kPage = 4096;
 
 // ---------------------------------------------------------------------------------------------------------------- rings
@@ -61,11 +65,16 @@ inline constexpr std::size_t kAnswers = static_cast<std::size_t>(Answer::Count);
 // In the place of a MarkKind: no mark, the question only.
 inline constexpr std::uint32_t kQuestionOnly = 0xffff;
 
+// Whose a slot is, says its bit among the claims; the state says how far its owner has got.
 enum class SlotState : std::uint32_t {
-  Free = 0,    // may be claimed by any thread (CAS Free -> Claimed)
+  Free = 0,    // nobody's, or its new owner has not said more yet
   Claimed = 1, // belongs to thread `tid`
-  Exiting = 2, // its thread is gone; the collector drains it and stores Free
+  Exiting = 2, // its thread is gone; the collector drains it, stores Free and clears the bit
 };
+
+// In the stack field of a ThreadStart record: the thread borrows this slot for its next record, or has borrowed one before. It may have been
+// in other slots; its stack's top and its id tell that it is the same.
+inline constexpr std::uint32_t kBorrowedSlot = 1;
 
 // One thread's ring control. A ring outlives its threads: positions and phases go on counting when a slot is claimed again,
 // and each owner's records begin with a ThreadStart record.
@@ -171,7 +180,7 @@ struct ModuleEntry {
 // What could not be recorded, or not in full. Names and sentences are in loss_name().
 enum class Loss : std::uint32_t {
   RingFull,       // events dropped because the ring was full (--on-full=drop)
-  NoThreadSlot,   // events of threads beyond the last slot
+  NoThreadSlot,   // events of threads that found no free slot (--on-full=drop)
   StackTableFull, // events whose stack could not be stored (recorded without one, or with its outer part only)
   ModuleLogFull,  // modules that did not fit
   StackTooDeep,   // stacks cut at --max-depth
@@ -198,19 +207,19 @@ struct Config {
   std::uint32_t free_stacks; // 0: releases carry no stack
   OnFull on_full;
   std::uint32_t slot_count;
-  std::uint32_t
-      ring_records;          // records per ring, a power of two; a ring and its thread's scratch take ring_stride bytes
-  std::uint32_t table_count; // intern tables, at most kTableCount
+  std::uint32_t ring_records;  // in each of the first rings, a power of two; see ring_records_of()
+  std::uint32_t table_count;   // intern tables, at most kTableCount
   std::uint32_t node_capacity; // nodes in the node array, at most kNodeCapacity
   std::uint32_t cpu_hz;  // samples of the CPU profile per second of a thread's CPU time; 0: none until the program asks
   std::uint32_t no_heap; // 1: heap events are not recorded
   std::uint32_t pad0;
-  std::uint64_t ring_stride;
-  std::uint64_t slots; // offsets from the start of the memory
+  std::uint64_t claims; // offsets from the start of the memory
+  std::uint64_t slots;
   std::uint64_t modules;
   std::uint64_t answer;
   std::uint64_t nodes;
   std::uint64_t rings;
+  std::uint64_t scratch;
   std::uint64_t total_bytes;
 };
 
@@ -224,7 +233,7 @@ struct Header {
   // Program's state. `attached` is stored last (release), once, when the fields below it are set.
   alignas(64) std::atomic<std::uint32_t> attached;
   std::atomic<std::uint32_t> pid;
-  std::atomic<std::uint32_t> usable_slots;          // fewer than slot_count when address space was short
+  std::atomic<std::uint32_t> usable_slots;          // whose rings are mapped; fewer when address space was short
   std::atomic<std::uint32_t> off_reason;            // OffReason
   std::atomic<std::uint32_t> clock_is_tsc;          // else CLOCK_MONOTONIC in ns
   std::atomic<std::uint32_t> membarrier_registered; // the collector may use MEMBARRIER_CMD_GLOBAL_EXPEDITED
@@ -239,7 +248,7 @@ struct Header {
 
   alignas(64) std::atomic<std::uint64_t> losses[kLossCapacity];
 
-  // Waking each other. The collector sleeps on `wake` after setting `collector_asleep`; threads waiting for space sleep on
+  // Waking each other. The collector sleeps on `wake` after setting `collector_asleep`; threads waiting for space, or for a slot, sleep on
   // `drained`, which the collector bumps (and wakes) when `waiting` is not 0.
   alignas(64) std::atomic<std::uint32_t> wake;
   std::atomic<std::uint32_t> collector_asleep;
@@ -273,12 +282,60 @@ inline constexpr std::uint32_t kCollectorDone = 2;
 inline constexpr std::uint32_t kCollectorDied = 0x4000'0000; // FUTEX_OWNER_DIED
 
 inline constexpr std::uint32_t kDefaultRingRecords = 32768; // a power of two; 768 KiB
-inline constexpr std::uint64_t kScratchBytes = std::uint64_t{1} << 20;
-inline constexpr std::uint32_t kDefaultSlotCount = 1024;
+inline constexpr std::uint64_t kScratchBytes = std::uint64_t{768} << 10;
+inline constexpr std::uint32_t kDefaultSlotCount = 32768;
+inline constexpr std::uint32_t kMostSlots = 1U << 16;
 inline constexpr std::uint32_t kDefaultMaxDepth = 1024;
 inline constexpr std::uint32_t kDeepestStack = 4096; // the largest max_depth
 
 constexpr std::uint64_t round_to_page(std::uint64_t bytes) { return (bytes + kPage - 1) & ~std::uint64_t{kPage - 1}; }
+
+// ---------------------------------------------------------------------------------------------------------------- sizes
+
+// Rings come in steps. The first kFirstSlots have ring_records each; every later step is as large as all before it together and has rings
+// half as long, but not below kFewestRecords: few threads get long rings, and tens of thousands of threads still need little.
+//
+//   step    slots             records of each    KiB of each    MiB of all (by default)
+//   0           0 ..   127    32768              768             96
+//   1         128 ..   255    16384              384             48
+//   2         256 ..   511     8192              192             48
+//   ...                         ...              ...             48
+//   6        4096 ..  8191      512               12             48
+//   7        8192 .. 16383      512               12             96
+//   8       16384 .. 32767      512               12            192
+inline constexpr std::uint32_t kFirstSlots = 128;
+inline constexpr std::uint32_t kFewestRecords = 512;
+
+constexpr unsigned step_of_slot(std::uint32_t index) {
+  return static_cast<unsigned>(std::bit_width(index / kFirstSlots));
+}
+constexpr std::uint32_t first_slot_of(unsigned step) { return step == 0 ? 0 : kFirstSlots << (step - 1); }
+constexpr std::uint32_t ring_records_in(unsigned step, std::uint32_t ring_records) {
+  const std::uint32_t fewest = ring_records < kFewestRecords ? ring_records : kFewestRecords;
+  const std::uint32_t records = ring_records >> step;
+  return records > fewest ? records : fewest;
+}
+constexpr std::uint64_t ring_bytes_in(unsigned step, std::uint32_t ring_records) {
+  return round_to_page(std::uint64_t{ring_records_in(step, ring_records)} * sizeof(Record));
+}
+
+// Of slot `index`: how long its ring is, and where it begins, counted from the first one. ring_offset(slots) is what that many rings take.
+constexpr std::uint32_t ring_records_of(std::uint32_t index, std::uint32_t ring_records) {
+  return ring_records_in(step_of_slot(index), ring_records);
+}
+constexpr std::uint64_t ring_offset(std::uint32_t index, std::uint32_t ring_records) {
+  const unsigned step = step_of_slot(index);
+  std::uint64_t offset = 0;
+  for (unsigned i = 0; i < step; ++i)
+    offset += (first_slot_of(i + 1) - first_slot_of(i)) * ring_bytes_in(i, ring_records);
+  return offset + (index - first_slot_of(step)) * ring_bytes_in(step, ring_records);
+}
+
+inline constexpr std::uint32_t kSlotsPerClaim = 64; // one bit each
+constexpr std::uint32_t claim_words(std::uint32_t slot_count) {
+  return (slot_count + kSlotsPerClaim - 1) / kSlotsPerClaim;
+}
+constexpr std::uint64_t claim_bit(std::uint32_t index) { return std::uint64_t{1} << index % kSlotsPerClaim; }
 
 // The layout for so many slots and records; other fields of Config are left at their defaults. Fewer intern tables save
 // address space at the price of fewer stacks.
@@ -292,13 +349,14 @@ constexpr Config make_config(std::uint32_t slot_count, std::uint32_t ring_record
   config.on_full = OnFull::Wait;
   config.slot_count = slot_count;
   config.ring_records = ring_records;
-  config.ring_stride = round_to_page(std::uint64_t{ring_records} * sizeof(Record)) + kScratchBytes;
-  config.slots = kPage;
+  config.claims = kPage;
+  config.slots = config.claims + round_to_page(std::uint64_t{claim_words(slot_count)} * sizeof(std::uint64_t));
   config.modules = config.slots + round_to_page(std::uint64_t{slot_count} * sizeof(ThreadSlot));
   config.answer = config.modules + kModuleLogBytes;
   config.nodes = config.answer + kAnswerBytes;
   config.rings = config.nodes + std::uint64_t{config.node_capacity} * sizeof(StackNode);
-  config.total_bytes = config.rings + slot_count * config.ring_stride;
+  config.scratch = config.rings + ring_offset(slot_count, ring_records);
+  config.total_bytes = config.scratch + slot_count * kScratchBytes;
   return config;
 }
 

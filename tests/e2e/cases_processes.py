@@ -1,14 +1,31 @@
 """Threads that hand blocks to each other, threads that live briefly, and processes made in every way there is."""
 
+import contextlib
 import os
+import resource
 import shutil
 import struct
+import subprocess
+import sys
 from collections import Counter
 
 from harness import Skip, as_root, case, check, each, equal, installed, main, program
 
 CHILDREN = {"fork-storm": 100, "fork-with-threads": 60, "raw-clone": 20}
 BLOCKS_OF_PARENT = {"fork-storm": 1000, "fork-with-threads": 600, "raw-clone": 200, "vfork": 200, "posix_spawn": 100}
+
+
+@contextlib.contextmanager
+def one_busy_core():
+    """Program and collector share one processor with somebody who never rests."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+        try:
+            yield
+        finally:
+            busy.kill()
+            os.sched_setaffinity(0, before)
 
 
 @each(two_threads=(1, 40000), six_threads=(3, 12000))
@@ -32,6 +49,45 @@ def ten_thousand_short_threads_are_recorded(test):
     equal((sizes[111], sizes[222]), (10000, 10000), "blocks of the threads")
     equal(tape.losses().get("no thread slot", 0), 0, "events without a slot")
     check(len(tape.facts()["threads"]) == 10001, f"{len(tape.facts()['threads'])} threads are known")
+
+
+def record_many_threads(test, rounds, alive, **more):
+    """Every thread's malloc, realloc and free must be there, and nothing else may be lost or wrong."""
+    outcome = test.record([program("many_threads"), rounds, alive], **more)
+    count = rounds * alive
+    equal(outcome.out, f"{count} threads\n".encode(), "output")
+    tape = outcome.tape
+    tape.verify()
+    equal(tape.losses(), {}, "losses")
+    blocks = Counter((event.kind, event.size) for event in tape.events(stacks=False))
+    equal((blocks["malloc", 111], blocks["realloc", 222]), (count, count), "blocks of the threads")
+    return tape
+
+
+@case
+def three_thousand_threads_alive_at_once_lose_nothing(test):
+    tape = record_many_threads(test, 1, 3000)
+    equal(len(tape.facts()["threads"]), 3001, "threads")
+
+
+@case
+def rounds_of_five_hundred_threads_lose_nothing_on_a_busy_core(test):
+    with one_busy_core():
+        record_many_threads(test, 6, 500)
+
+
+@case
+def forty_thousand_short_threads_lose_nothing_on_a_busy_core(test):
+    with one_busy_core():
+        record_many_threads(test, 40000, 1)
+
+
+@case
+def threads_that_find_no_slot_share_some_and_lose_nothing(test):
+    # In so little address space there are slots for a few dozen threads; the others borrow one for each of their events.
+    limited = 600 << 20
+    tape = record_many_threads(test, 1, 400, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limited, limited)))
+    equal(len(tape.facts()["threads"]), 401, "threads")
 
 
 @each(a_fork_storm="fork-storm", forks_among_threads="fork-with-threads", raw_clones="raw-clone", vforks="vfork",

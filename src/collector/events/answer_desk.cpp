@@ -11,6 +11,7 @@ namespace heaptape {
 void AnswerDesk::close() { memory_.header().answers_ended.store(1, std::memory_order_relaxed); }
 
 void AnswerDesk::answer(std::uint32_t slot_index, std::uint32_t question, const HeapTotals& totals) {
+  if (slot_index >= memory_.config().slot_count) return; // the thread has no slot of its own, and does not wait
   wire::ThreadSlot& slot = memory_.slot(slot_index);
   const auto set = [&](wire::Answer which, std::uint64_t value) {
     slot.answer[static_cast<std::size_t>(which)].store(value, std::memory_order_relaxed);

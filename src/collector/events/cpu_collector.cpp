@@ -8,6 +8,13 @@
 
 namespace heaptape {
 
+namespace {
+
+// More than anybody makes; keeps the search for the place of a new one short whatever the program writes.
+constexpr std::size_t kMostSegments = std::size_t{1} << 14;
+
+} // namespace
+
 bool CpuCollector::add(const RingItem& item, std::uint64_t time_us, StackId stack) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
   const std::uint32_t number = wire::cpu_segment(item.address());
@@ -23,7 +30,7 @@ bool CpuCollector::add(const RingItem& item, std::uint64_t time_us, StackId stac
     ++taken_in_;
     return true;
   case wire::CpuRecord::Begin:
-    if (is_known || number == 0 || value == 0) return false;
+    if (is_known || number == 0 || value == 0 || known_.segments.size() == kMostSegments) return false;
     known_.segments.insert(place, {number, value, time_us, 0});
     changed_.insert(number);
     return true;

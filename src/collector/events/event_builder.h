@@ -73,8 +73,8 @@ template <class Sink>
 class EventBuilder final : public EventBuilderBase {
 public:
   // `rings` is where items that come later wait. All must outlive the builder.
-  EventBuilder(TickClock& clock, StackFolder& stacks, RingSet& rings, std::uint32_t slot_count, Sink& sink)
-      : EventBuilderBase(stacks), clock_(clock), stacks_(stacks), rings_(rings), sink_(sink), under_way_(slot_count) {}
+  EventBuilder(TickClock& clock, StackFolder& stacks, RingSet& rings, Sink& sink)
+      : EventBuilderBase(stacks), clock_(clock), stacks_(stacks), rings_(rings), sink_(sink) {}
 
   void consume(std::span<RingItem> items) override {
     constexpr std::size_t kAhead = 12; // far enough for a miss to memory, near enough to stay in the first cache
@@ -101,6 +101,7 @@ private:
     std::uint64_t size;
   };
   static constexpr std::size_t kMostBegun = 64; // left behind by longjmp; older ones are dropped
+  static constexpr unsigned kMostRepairs = 64;  // inside each other, each on the collector's stack
   // In the copy of a ReallocBegin, whose stack field is unused: its block has already ended.
   static constexpr std::uint64_t kReleasedMark = std::uint64_t{1} << 32;
 
@@ -127,7 +128,8 @@ private:
 
   template <class Matches>
   RingItem* find_ahead(std::uint64_t until, Matches&& matches) {
-    for (RingItem* item = rest_; item != rest_end_; ++item) {
+    RingItem* const end = rest_ + std::min<std::ptrdiff_t>(rest_end_ - rest_, RingSet::kMostLookedAt);
+    for (RingItem* item = rest_; item != end; ++item) {
       if (item->time() > until) return nullptr;
       if (matches(*item)) return item;
     }
@@ -139,10 +141,17 @@ private:
   RingSet& rings_;
   Sink& sink_;
   RepairWindows windows_;
-  std::vector<std::vector<Begun>> under_way_; // by slot
+  std::vector<Begun>& under_way(std::uint32_t slot) {
+    if (slot >= under_way_.size()) [[unlikely]]
+      under_way_.resize(slot + 1);
+    return under_way_[slot];
+  }
+
+  std::vector<std::vector<Begun>> under_way_; // by slot, as far as any was needed
   std::uint64_t begun_ = 0;                   // how many, over all slots
   RingItem* rest_ = nullptr;                  // of the batch at hand: what comes after the current item
   RingItem* rest_end_ = nullptr;
+  unsigned repairs_ = 0; // under way: one may need another
 };
 
 template <class Sink>
@@ -249,8 +258,8 @@ template <class Sink>
   switch (item.kind()) {
   case EventKind::None: break; // moved elsewhere by a repair, or a hook that was given up
   case EventKind::ThreadStart:
-    begun_ -= under_way_[item.slot].size();
-    under_way_[item.slot].clear();
+    begun_ -= under_way(item.slot).size();
+    under_way(item.slot).clear();
     marks_.forget(item.slot);
     break;
   case EventKind::ReallocBegin:
@@ -287,7 +296,7 @@ template <class Sink>
 
 template <class Sink>
 void EventBuilder<Sink>::begin(const RingItem& item) {
-  std::vector<Begun>& begun = under_way_[item.slot];
+  std::vector<Begun>& begun = under_way(item.slot);
   if (begun.size() == kMostBegun) {
     begun.erase(begun.begin());
     --begun_;
@@ -306,7 +315,7 @@ void EventBuilder<Sink>::begin(const RingItem& item) {
 
 template <class Sink>
 auto EventBuilder<Sink>::end(const RingItem& item, EventKind begin_kind) -> Begun {
-  std::vector<Begun>& begun = under_way_[item.slot];
+  std::vector<Begun>& begun = under_way(item.slot);
   for (std::size_t i = begun.size(); i-- > 0;) {
     if (begun[i].kind != begin_kind) continue;
     const Begun found = begun[i];
@@ -434,11 +443,14 @@ template <class Sink>
   RingItem copy = item;
   copy.word0 = time << 8 | (item.word0 & wire::kKindMask);
   item.erase();
+  ++repairs_;
   take_in(copy);
+  --repairs_;
 }
 
 template <class Sink>
 void EventBuilder<Sink>::look_for_maker(const RingItem& release) {
+  if (repairs_ == kMostRepairs) return;
   const std::uint64_t until = release.time() + clock_.ticks_of_us(windows_.early_release_us);
   RingItem* maker = find_ahead(until, [&](const RingItem& item) {
     return item.slot != release.slot && item.address() == release.address() &&

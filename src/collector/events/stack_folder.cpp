@@ -10,8 +10,8 @@ namespace heaptape {
 
 namespace {
 
-// Deeper than any recorder makes a stack; ends the walk when the parents of hostile memory form a circle.
-constexpr std::size_t kLongestPath = std::size_t{1} << 16;
+// Deeper than any recorder makes a stack, marks at its root included; ends the walk when the parents of hostile memory form a circle.
+constexpr std::size_t kLongestPath = wire::kDeepestStack + 16;
 
 } // namespace
 
@@ -44,21 +44,19 @@ StackId StackFolder::fold_new(std::uint32_t wire_id) {
     known = tape_of_wire_[at];
     if (known != 0) break;
     // Pairs with the release that completes a node before any record names it.
-    if (nodes_[at].pc.load(std::memory_order_acquire) == 0) {
+    const std::uint64_t pc = nodes_[at].pc.load(std::memory_order_acquire);
+    if (pc == 0) {
       ++damaged_;
       path_.clear();
       break;
     }
-    path_.push_back(at);
+    path_.push_back({at, pc & wire::kAddressMask});
     at = nodes_[at].parent.load(std::memory_order_relaxed);
   }
   while (!path_.empty()) {
-    const std::uint32_t at = path_.back();
+    const auto [at, pc] = path_.back();
     path_.pop_back();
-    if (tape_of_wire_[at] == 0) {
-      const std::uint64_t pc = nodes_[at].pc.load(std::memory_order_relaxed) & wire::kAddressMask;
-      tape_of_wire_[at] = canonical(known, pc);
-    }
+    if (tape_of_wire_[at] == 0) tape_of_wire_[at] = canonical(known, pc);
     known = tape_of_wire_[at];
   }
   if (marks_[known] == wire::kRootCut) ++cut_stacks_;

@@ -61,7 +61,11 @@ private:
   const wire::StackNode* nodes_;
   std::uint32_t capacity_;      // of the node array
   std::uint32_t* tape_of_wire_; // capacity_ numbers, sparse; 0: not seen yet
-  std::vector<std::uint32_t> path_;
+  struct Step {
+    std::uint32_t node;
+    std::uint64_t pc; // as it was read
+  };
+  std::vector<Step> path_;
   std::vector<StackNode> new_nodes_;
 
   // Open addressed: tape numbers by hash of (parent, pc); 0 = empty. What the numbers stand for is in the two columns.

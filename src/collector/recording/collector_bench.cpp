@@ -103,7 +103,7 @@ std::uint64_t drain(benchmark::State& state, Sink& sink, FakeProgram& program, S
   clock.start(false, {program.header.clock_base_ticks, base}, base);
   ThreadList threads;
   RingSet set(program.memory, threads);
-  EventBuilder<Sink> builder(clock, stacks, set, program.memory.config().slot_count, sink);
+  EventBuilder<Sink> builder(clock, stacks, set, sink);
   const auto empty_rings = [&] {
     while (set.round(clock, builder).read != 0) {}
   };

@@ -1,9 +1,10 @@
-// Hostile shared memory: the input is a script that writes into slots, records, nodes, the module log and the header while
-// the collector drains. Nothing may crash, hang, or need unbounded memory, and what comes out must be well formed.
+// Hostile shared memory: the input is a script that writes into claims, slots, records, nodes, the module log and the header while
+// the collector drains, and goes on writing while it takes out the rest at the end. Nothing may crash, hang, or need unbounded memory, and what comes out must be well formed.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 
 #include "base/check.h"
 #include "collector/observe/module_follower.h"
@@ -28,6 +29,7 @@ class Script {
 public:
   Script(const std::uint8_t* data, std::size_t size) : data_(data), end_(data + size) {}
   bool done() const { return data_ == end_; }
+  std::size_t left() const { return static_cast<std::size_t>(end_ - data_); }
   template <class T>
   T take() {
     T value{};
@@ -53,10 +55,9 @@ FakeProgram& program() {
 }
 
 void clear(FakeProgram& fake) {
+  fake.memory.claims()[0] = 0;
   for (std::uint32_t i = 0; i < kSlots; ++i) {
-    wire::ThreadSlot& slot = fake.memory.slot(i);
-    slot.state = slot.tid = slot.busy = 0;
-    slot.reserved = slot.taken = 0;
+    std::memset(static_cast<void*>(&fake.memory.slot(i)), 0, sizeof(wire::ThreadSlot));
     std::memset(static_cast<void*>(fake.memory.ring(i)), 0, kRecords * sizeof(wire::Record));
   }
   std::memset(static_cast<void*>(const_cast<wire::StackNode*>(fake.memory.nodes())), 0,
@@ -72,8 +73,11 @@ void write(FakeProgram& fake, Script& script) {
   const std::uint32_t index = script.take<std::uint8_t>();
   wire::ThreadSlot& slot = fake.memory.slot(index % kSlots);
   wire::Record* ring = fake.memory.ring(index % kSlots);
-  switch (what % 8) {
-  case 0: slot.state = script.take<std::uint8_t>() % 4; break;
+  switch (what % 10) {
+  case 0:
+    slot.state = script.take<std::uint8_t>() % 4;
+    fake.memory.claims()[0].fetch_or(wire::claim_bit(index % kSlots));
+    break;
   case 1: slot.busy = script.take<std::uint8_t>(); break;
   case 2:
     slot.reserved = script.take<std::uint8_t>() % 4 == 0 ? script.take<std::uint64_t>() : slot.reserved + 3;
@@ -82,8 +86,8 @@ void write(FakeProgram& fake, Script& script) {
     const std::uint64_t position = slot.reserved.fetch_add(1);
     wire::Record& record = ring[position % kRecords];
     record.word1 = script.take<std::uint16_t>() * std::uint64_t{16};
-    record.word2 = script.take<std::uint16_t>() | std::uint64_t{script.take<std::uint8_t>()} << 32;
-    const std::uint64_t kind = script.take<std::uint8_t>() % 48;
+    record.word2 = script.take<std::uint16_t>() | std::uint64_t{script.take<std::uint8_t>()} << 32; // 1: borrowed
+    const std::uint64_t kind = script.take<std::uint8_t>() % 56;
     record.word0 = std::uint64_t{script.take<std::uint16_t>()} << 8 | wire::phase_of_lap(position / kRecords) | kind;
     break;
   }
@@ -108,9 +112,39 @@ void write(FakeProgram& fake, Script& script) {
     fake.header.module_log_used = script.take<std::uint8_t>() % 8 == 0 ? script.take<std::uint64_t>() : 4096;
     break;
   }
-  default: fake.header.waiting = script.take<std::uint8_t>() % 2; break;
+  case 7: fake.memory.claims()[0] = script.take<std::uint64_t>(); break;
+  case 8: { // eight bytes of a slot or of the counters in the header
+    const auto value = script.take<std::uint64_t>();
+    const std::size_t at = script.take<std::uint8_t>() % (sizeof(wire::ThreadSlot) / 8);
+    std::memcpy(reinterpret_cast<std::byte*>(&slot) + at * 8, &value, sizeof value);
+    break;
+  }
+  default:
+    fake.header.waiting = script.take<std::uint8_t>() % 2;
+    fake.header.node_count = script.take<std::uint64_t>();
+    fake.header.questions = script.take<std::uint8_t>();
+    break;
   }
 }
+
+// Takes what comes as EventBuilder does, and writes between two batches, as a program would that is not gone after all.
+class ScribblingConsumer final : public ItemConsumer {
+public:
+  ScribblingConsumer(ItemConsumer& next, FakeProgram& fake, Script& script)
+      : next_(next), fake_(fake), script_(script) {}
+  void consume(std::span<RingItem> items) override {
+    next_.consume(items);
+    items_ += items.size();
+    if (!script_.done()) write(fake_, script_);
+  }
+  std::size_t items() const { return items_; }
+
+private:
+  ItemConsumer& next_;
+  FakeProgram& fake_;
+  Script& script_;
+  std::size_t items_ = 0;
+};
 
 void run(Script script) {
   FakeProgram& fake = program();
@@ -122,20 +156,25 @@ void run(Script script) {
   StackFolder stacks(fake.memory.nodes(), fake.memory.config().node_capacity);
   RingSet rings(fake.memory, threads, {.most_queued = 256, .stuck_ns = 0, .margin_us = 0});
   OrderSink sink;
-  EventBuilder<OrderSink> builder(clock, stacks, rings, kSlots, sink);
+  EventBuilder<OrderSink> builder(clock, stacks, rings, sink);
   ModuleFollower modules(fake.memory.module_log());
-  for (std::size_t step = 0; !script.done(); ++step) {
+  const std::size_t until = script.left() / 4; // the rest is for the end
+  for (std::size_t step = 0; script.left() > until; ++step) {
     write(fake, script);
     if (step % 4 == 3) rings.round(clock, builder);
     if (step % 64 == 63) {
       modules.take_new(fake.header.module_log_used, "exe", clock);
-      rings.reap([&](std::uint32_t tid) { return tid % 2 == 0; });
+      rings.reap(4, [&](std::uint32_t tid) { return tid % 2 == 0; });
+      threads.reap_borrowers(4, [&](std::uint32_t tid) { return tid % 2 == 0; });
     }
     HT_CHECK(rings.queued() <= 256 + kSlots * kRecords);
   }
   modules.take_new(fake.header.module_log_used, "exe", clock);
-  rings.finish(builder);
+  ScribblingConsumer consumer(builder, fake, script);
+  const std::uint64_t queued = rings.queued();
+  rings.finish(consumer);
   HT_CHECK(rings.queued() == 0);
+  HT_CHECK(consumer.items() <= queued + kSlots * kRecords); // no more than one lap of each ring
   HT_CHECK(stacks.count() <= kNodes + 256);
 }
 

@@ -80,14 +80,16 @@ private:
 // One thread of a fake program. Times are ticks: nanoseconds since the program's clock base.
 class FakeThread {
 public:
-  FakeThread(FakeProgram& program, std::uint32_t slot_index, std::uint32_t tid, std::uint64_t time)
+  FakeThread(FakeProgram& program, std::uint32_t slot_index, std::uint32_t tid, std::uint64_t time,
+             bool borrowed = false)
       : slot(program.memory.slot(slot_index)), ring_(program.memory.ring(slot_index)),
-        capacity_(program.memory.config().ring_records) {
-    auto expected = static_cast<std::uint32_t>(wire::SlotState::Free);
-    claimed = slot.state.compare_exchange_strong(expected, static_cast<std::uint32_t>(wire::SlotState::Claimed));
+        capacity_(program.memory.ring_records(slot_index)) {
+    const std::uint64_t bit = wire::claim_bit(slot_index);
+    claimed = (program.memory.claims()[slot_index / wire::kSlotsPerClaim].fetch_or(bit) & bit) == 0;
     if (!claimed) return;
     slot.tid = tid;
-    put(EventKind::ThreadStart, time, 0x7ffc'0000'0000, tid);
+    slot.state.store(static_cast<std::uint32_t>(wire::SlotState::Claimed), std::memory_order_release);
+    put(EventKind::ThreadStart, time, 0x7ffc'0000'0000, tid, borrowed ? wire::kBorrowedSlot : 0);
   }
 
   std::uint64_t reserve() { return slot.reserved.fetch_add(1, std::memory_order_relaxed); }
@@ -139,8 +141,7 @@ struct EventList {
 // Everything between the rings and the encoder.
 struct Pipeline {
   explicit Pipeline(FakeProgram& program, RingSetOptions options = {})
-      : stacks(program.memory.nodes()), rings(program.memory, threads, options),
-        builder(clock, stacks, rings, program.memory.config().slot_count, list) {
+      : stacks(program.memory.nodes()), rings(program.memory, threads, options), builder(clock, stacks, rings, list) {
     const std::uint64_t base = program.header.clock_base_monotonic_ns;
     clock.start(false, {program.header.clock_base_ticks, base}, base);
   }

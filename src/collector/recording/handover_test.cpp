@@ -120,7 +120,7 @@ TEST(Handover, NoAddressIsEverLiveTwice) {
   StackFolder stacks(program.memory.nodes(), program.memory.config().node_capacity);
   CheckingSink sink;
   RingSet rings(program.memory, thread_list);
-  EventBuilder<CheckingSink> builder(clock, stacks, rings, program.memory.config().slot_count, sink);
+  EventBuilder<CheckingSink> builder(clock, stacks, rings, sink);
   while (running != 0) {
     if (rings.round(clock, builder).read == 0) std::this_thread::yield();
   }

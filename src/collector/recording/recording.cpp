@@ -34,6 +34,7 @@ constexpr std::size_t kSamplesPerBlock = 256;
 constexpr std::size_t kCpuSamplesPerBlock = 16384;
 constexpr std::size_t kEndedThreadsPerBlock = 1024;
 constexpr std::size_t kNamesPerUpkeep = 256;
+constexpr std::size_t kThreadsPerUpkeep = 1024; // that the kernel is asked for
 constexpr std::size_t kMarksPerBlock = 8192;
 
 ClockReading program_clock(const wire::Header& header) {
@@ -61,13 +62,12 @@ Recording::Recording(const SharedMemory& memory, TapeWriter* writer, RecordingFa
 
 // A watcher costs time per event; without one, use the builder that has no hook for it.
 void Recording::make_builder() {
-  const std::uint32_t slots = memory_.config().slot_count;
   if (facts_.watcher == nullptr) {
-    builder_ = std::make_unique<EventBuilder<TapeSink>>(clock_, stacks_, rings_, slots, sink_);
+    builder_ = std::make_unique<EventBuilder<TapeSink>>(clock_, stacks_, rings_, sink_);
     return;
   }
   watched_ = std::make_unique<WatchedSink>(sink_, stacks_, *facts_.watcher);
-  builder_ = std::make_unique<EventBuilder<WatchedSink>>(clock_, stacks_, rings_, slots, *watched_);
+  builder_ = std::make_unique<EventBuilder<WatchedSink>>(clock_, stacks_, rings_, *watched_);
   watched_->follow(builder_->marks());
 }
 
@@ -295,7 +295,9 @@ void Recording::take_thread_names() {
 
 void Recording::reap_threads() {
   if (!tids_are_ours_ || !proc_.has_thread(static_cast<std::uint32_t>(facts_.pid))) return;
-  rings_.reap([&](std::uint32_t tid) { return !proc_.has_thread(tid); });
+  const auto is_gone = [&](std::uint32_t tid) { return !proc_.has_thread(tid); };
+  rings_.reap(kThreadsPerUpkeep, is_gone);
+  threads_.reap_borrowers(kThreadsPerUpkeep, is_gone);
 }
 
 bool Recording::program_replaced() const {

@@ -41,14 +41,19 @@ public:
   }
 
   // Needs room made by reserve(). Almost always at the end; a hook interrupted by a signal handler's hooks comes a few
-  // places late.
+  // places late. One that is out of place by more than kMostLate is not from an honest recorder: it goes no further, and is stamped as
+  // what it follows.
   void push(const RingItem& item) {
+    constexpr std::size_t kMostLate = 256;
     std::size_t at = tail_++;
-    while (at > head_ && items_[at - 1].time() > item.time()) [[unlikely]] {
+    const std::size_t first = size() > kMostLate ? tail_ - kMostLate : head_;
+    while (at > first && items_[at - 1].time() > item.time()) [[unlikely]] {
         items_[at] = items_[at - 1];
         --at;
       }
     items_[at] = item;
+    if (at == first && at > head_ && items_[at - 1].time() > item.time()) [[unlikely]]
+      items_[at].word0 = items_[at - 1].time() << 8 | (item.word0 & wire::kKindMask);
   }
 
   // How many of the first items are not later than `time`.

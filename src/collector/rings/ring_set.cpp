@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <climits>
 
 #include "collector/rings/loser_tree.h"
@@ -17,11 +18,10 @@ namespace {
 constexpr std::size_t kBatch = 2048;         // items per hand-over of a merge: 64 KiB, stays in the nearest caches
 constexpr std::size_t kSingleShare = 4096;   // records per round from the only ring
 constexpr std::size_t kRoundItems = 1 << 18; // records per round from all rings together, about
-constexpr std::uint32_t kScanAhead = 64;     // free slots looked at beyond the last one ever used
 constexpr std::uint64_t kForever = ~std::uint64_t{0};
 
 wire::SlotState state_of(const wire::ThreadSlot& slot) {
-  return static_cast<wire::SlotState>(slot.state.load(std::memory_order_acquire)); // pairs with the claiming CAS
+  return static_cast<wire::SlotState>(slot.state.load(std::memory_order_acquire)); // pairs with the thread's end
 }
 
 // Every running thread of the program passes a full barrier before this returns.
@@ -37,21 +37,31 @@ bool barrier_in_program() {
 
 RingSet::RingSet(const SharedMemory& memory, ThreadList& threads, RingSetOptions options)
     : memory_(memory), threads_(threads), options_(options), readers_(memory.config().slot_count),
-      is_active_(memory.config().slot_count), idle_since_(memory.config().slot_count), batch_(kBatch),
-      scan_end_(std::min(memory.config().slot_count, kScanAhead)) {}
+      active_bits_(wire::claim_words(memory.config().slot_count)), idle_since_(memory.config().slot_count),
+      batch_(kBatch) {}
+
+bool RingSet::is_claimed(std::uint32_t index) const {
+  const std::uint64_t word = memory_.claims()[index / wire::kSlotsPerClaim].load(std::memory_order_acquire);
+  return (word & wire::claim_bit(index)) != 0;
+}
+
+void RingSet::activate(std::uint32_t index) {
+  if (readers_[index] == nullptr) {
+    readers_[index] =
+        std::make_unique<SlotReader>(index, memory_.slot(index), memory_.ring(index), memory_.ring_records(index));
+  }
+  active_bits_[index / wire::kSlotsPerClaim] |= wire::claim_bit(index);
+  active_.push_back(index);
+  idle_since_[index] = last_safe_; // it was free when the round before looked
+}
 
 void RingSet::find_slots() {
-  for (std::uint32_t index = 0; index < scan_end_; ++index) {
-    if (is_active_[index] != 0) continue;
-    wire::ThreadSlot& slot = memory_.slot(index);
-    if (state_of(slot) == wire::SlotState::Free) continue;
-    if (readers_[index] == nullptr) {
-      readers_[index] = std::make_unique<SlotReader>(index, slot, memory_.ring(index), memory_.config().ring_records);
+  for (std::uint32_t word = 0; word < active_bits_.size(); ++word) {
+    const std::uint64_t claimed = memory_.claims()[word].load(std::memory_order_acquire); // pairs with the claim
+    for (std::uint64_t fresh = claimed & ~active_bits_[word]; fresh != 0; fresh &= fresh - 1) {
+      const std::uint32_t index = word * wire::kSlotsPerClaim + static_cast<std::uint32_t>(std::countr_zero(fresh));
+      if (index < memory_.config().slot_count) activate(index);
     }
-    is_active_[index] = 1;
-    active_.push_back(index);
-    idle_since_[index] = last_safe_; // it was free when the round before looked
-    scan_end_ = std::min(memory_.config().slot_count, std::max(scan_end_, index + kScanAhead));
   }
 }
 
@@ -67,7 +77,14 @@ std::size_t RingSet::share_of_round() const {
 // The slot's thread is gone and has left nothing unread: any thread may have the slot from here on.
 void RingSet::settle(SlotReader& reader) {
   reader.forget_thread(threads_);
-  reader.slot().state.store(static_cast<std::uint32_t>(wire::SlotState::Free), std::memory_order_release);
+  const std::uint32_t index = reader.index();
+  reader.slot().state.store(static_cast<std::uint32_t>(wire::SlotState::Free), std::memory_order_relaxed);
+  memory_.claims()[index / wire::kSlotsPerClaim].fetch_and(~wire::claim_bit(index), std::memory_order_release);
+}
+
+// In terms of the first rings, which are the longest.
+std::uint64_t RingSet::fill_of(const SlotReader& reader) const {
+  return reader.fill() * (memory_.config().ring_records / reader.capacity());
 }
 
 std::uint64_t RingSet::read_one(SlotReader& reader, std::uint64_t now, Round& round) {
@@ -78,7 +95,7 @@ std::uint64_t RingSet::read_one(SlotReader& reader, std::uint64_t now, Round& ro
   if (queued_ >= options_.most_queued && !reader.queue().empty()) return reader.last_time();
 
   const std::size_t share = share_of_round();
-  round.fullest = std::max(round.fullest, reader.fill());
+  round.fullest = std::max(round.fullest, fill_of(reader));
   std::size_t count = reader.read(share, threads_);
   bool more = count == share;
   if (exiting && !more) {
@@ -130,7 +147,7 @@ bool RingSet::is_stuck() {
 bool RingSet::read_only_ring(Round& round, ItemConsumer& consumer) {
   SlotReader& reader = *readers_[active_.front()];
   const bool exiting = state_of(reader.slot()) == wire::SlotState::Exiting;
-  round.fullest = reader.fill();
+  round.fullest = fill_of(reader);
   const std::size_t count = reader.read(kSingleShare, threads_);
   bool more = count == kSingleShare;
   if (exiting && !more) {
@@ -173,33 +190,27 @@ Round RingSet::round_at_once(const TickClock& clock, ItemConsumer& consumer) {
 }
 
 void RingSet::finish(ItemConsumer& consumer) {
-  scan_end_ = memory_.config().slot_count;
-  for (std::uint32_t index = 0; index < scan_end_; ++index) {
-    wire::ThreadSlot& slot = memory_.slot(index);
-    if (is_active_[index] != 0 || slot.reserved.load(std::memory_order_acquire) == 0) continue;
-    if (readers_[index] == nullptr) {
-      readers_[index] = std::make_unique<SlotReader>(index, slot, memory_.ring(index), memory_.config().ring_records);
-    }
-    is_active_[index] = 1;
-    active_.push_back(index);
+  find_slots();
+  for (const auto& reader : readers_) { // something may have come after its slot was taken for free
+    if (reader != nullptr && !is_active(reader->index()) && reader->fill() != 0) activate(reader->index());
   }
-  bool more = true;
-  while (more) {
-    more = false;
+  // A ring that has been read to its end is not asked again: what it says now would be another end.
+  std::vector<SlotReader*> unread;
+  for (std::uint32_t index : active_) unread.push_back(readers_[index].get());
+  while (!unread.empty()) {
     std::uint64_t safe = kForever;
-    for (std::uint32_t index : active_) {
-      SlotReader& reader = *readers_[index];
-      const std::size_t before = reader.queue().size();
+    std::erase_if(unread, [&](SlotReader* reader) {
+      const std::size_t before = reader->queue().size();
       const bool full = queued_ >= options_.most_queued && before != 0;
-      if (full || reader.read_past_holes(share_of_round(), threads_)) {
-        safe = std::min(safe, reader.last_time());
-        more = true;
-      }
-      queued_ += reader.queue().size() - before;
-    }
+      const bool more = full || reader->read_past_holes(share_of_round(), threads_);
+      queued_ += reader->queue().size() - before;
+      if (more) safe = std::min(safe, reader->last_time());
+      return !more;
+    });
     hand_over(safe, consumer);
   }
   for (std::uint32_t index : active_) readers_[index]->forget_thread(threads_);
+  threads_.end_borrowers();
   drop_idle();
 }
 
@@ -249,8 +260,8 @@ void RingSet::drop_idle() {
     SlotReader& reader = *readers_[index];
     if (!reader.queue().empty()) return false;
     if (!keep_buffers || reader.queue().capacity() > kBatch * 8) reader.queue().release();
-    if (state_of(reader.slot()) != wire::SlotState::Free) return false;
-    is_active_[index] = 0;
+    if (is_claimed(index)) return false;
+    active_bits_[index / wire::kSlotsPerClaim] &= ~wire::claim_bit(index);
     return true;
   });
 }

@@ -2,6 +2,7 @@
 // nothing earlier can still appear, hand on everything up to it. One thread at a time.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -32,14 +33,18 @@ struct RingSetOptions {
 };
 
 struct Round {
-  std::size_t read = 0;      // records taken out of rings
-  bool more = false;         // there was more than one round takes
-  std::uint64_t fullest = 0; // records that had been waiting in the fullest ring, at least
-  std::size_t rings = 0;     // that are in use
+  std::size_t read = 0; // records taken out of rings
+  bool more = false;    // there was more than one round takes
+  std::uint64_t fullest =
+      0; // records that had been waiting in the fullest ring, at least, as if it were as long as the first
+  std::size_t rings = 0; // that are in use
 };
 
 class RingSet {
 public:
+  // In honest rings a repair finds what it needs far sooner; in others, every event could ask for one.
+  static constexpr std::size_t kMostLookedAt = 16384;
+
   RingSet(const SharedMemory& memory, ThreadList& threads, RingSetOptions options = {});
 
   // One round. Wakes threads that wait for space.
@@ -55,22 +60,24 @@ public:
   // After the program's end: everything that is ready, whatever the time.
   void finish(ItemConsumer& consumer);
 
-  // Gives up slots whose thread is gone without having said so; `is_gone(tid)` asks the kernel.
+  // Gives up slots whose thread is gone without having said so; `is_gone(tid)` asks the kernel. Looks at `most` slots at most, which cost a
+  // system call each; the next call goes on behind them.
   template <class IsGone>
-  void reap(IsGone&& is_gone) {
-    for (std::uint32_t index : active_) {
-      SlotReader& reader = *readers_[index];
+  void reap(std::size_t most, IsGone&& is_gone) {
+    for (std::size_t i = std::min(most, active_.size()); i > 0; --i) {
+      SlotReader& reader = *readers_[active_[next_reaped_++ % active_.size()]];
       if (reader.tid() != 0 && is_gone(reader.tid())) mark_exiting(reader);
     }
   }
 
   // The earliest item that has not been handed over, lies at or before `until` and satisfies `matches`; nullptr when there is
-  // none. For repairs, see EventBuilder.
+  // none, as far as kMostLookedAt items of each ring tell. For repairs, see EventBuilder.
   template <class Matches>
   RingItem* find_ahead(std::uint64_t until, Matches&& matches) {
     RingItem* best = nullptr;
     for (std::uint32_t index : active_) {
-      for (RingItem& item : readers_[index]->queue().items()) {
+      const std::span<RingItem> items = readers_[index]->queue().items();
+      for (RingItem& item : items.first(std::min(items.size(), kMostLookedAt))) {
         if (item.time() > until || (best != nullptr && item.time() >= best->time())) break;
         if (!matches(item)) continue;
         best = &item;
@@ -87,9 +94,15 @@ public:
 
 private:
   void find_slots();
+  void activate(std::uint32_t index);
+  bool is_claimed(std::uint32_t index) const;
+  bool is_active(std::uint32_t index) const {
+    return (active_bits_[index / wire::kSlotsPerClaim] & wire::claim_bit(index)) != 0;
+  }
   void mark_exiting(SlotReader& reader);
   void settle(SlotReader& reader);
   std::size_t share_of_round() const;
+  std::uint64_t fill_of(const SlotReader& reader) const;
   bool read_only_ring(Round& round, ItemConsumer& consumer);
   std::uint64_t read_all(const TickClock& clock, Round& round);
   std::uint64_t read_one(SlotReader& reader, std::uint64_t now, Round& round);
@@ -104,10 +117,10 @@ private:
   RingSetOptions options_;
   std::vector<std::unique_ptr<SlotReader>> readers_; // by slot index; empty until the slot is first used
   std::vector<std::uint32_t> active_;                // slots in use, or with items still queued
-  std::vector<std::uint8_t> is_active_;
-  std::vector<std::uint64_t> idle_since_; // per slot: nothing can still appear that is older than this
+  std::vector<std::uint64_t> active_bits_;           // the same, laid out as the program's claims
+  std::vector<std::uint64_t> idle_since_;            // per slot: nothing can still appear that is older than this
   std::vector<RingItem> batch_;
-  std::uint32_t scan_end_ = 0; // slots below this are looked at in every round
+  std::size_t next_reaped_ = 0;
   std::uint64_t queued_ = 0;
   std::uint64_t last_safe_ = 0;
   std::uint64_t held_since_ns_ = 0;

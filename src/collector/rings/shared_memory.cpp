@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -19,8 +20,8 @@ namespace {
 
 Error system_error(const char* what) { return Error{ErrorCode::Io, std::string(what) + ": " + std::strerror(errno)}; }
 
-// NORESERVE: the mapping is more than a GB of address space of which little is ever touched.
-std::byte* map_whole(int fd, std::uint64_t bytes) {
+// NORESERVE: the mapping is most of a GB of address space of which little is ever touched.
+std::byte* map_start(int fd, std::uint64_t bytes) {
   void* base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   return base == MAP_FAILED ? nullptr : static_cast<std::byte*>(base);
 }
@@ -34,22 +35,30 @@ std::uint64_t random_key() {
 }
 
 bool same_layout(const wire::Config& a, const wire::Config& b) {
-  return a.slot_count == b.slot_count && a.ring_records == b.ring_records && a.ring_stride == b.ring_stride &&
-         a.table_count == b.table_count && a.node_capacity == b.node_capacity && a.slots == b.slots &&
-         a.modules == b.modules && a.answer == b.answer && a.nodes == b.nodes && a.rings == b.rings &&
+  return a.slot_count == b.slot_count && a.ring_records == b.ring_records && a.table_count == b.table_count &&
+         a.node_capacity == b.node_capacity && a.claims == b.claims && a.slots == b.slots && a.modules == b.modules &&
+         a.answer == b.answer && a.nodes == b.nodes && a.rings == b.rings && a.scratch == b.scratch &&
          a.total_bytes == b.total_bytes;
 }
 
-// The program has the same limit on its address space as we have, and needs most of it for itself.
+std::uint64_t limit_of(decltype(RLIMIT_AS) what) {
+  rlimit limit{};
+  return ::getrlimit(what, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ? ~std::uint64_t{0} : limit.rlim_cur;
+}
+
+// The program has the same limits as we have: on the size of files, of which this is one, and on the address space, of which it needs most for
+// itself.
 wire::Config fitting_config(const CollectorOptions& options) {
   wire::Config config = wire::make_config(options.slot_count, options.ring_records);
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return config;
+  const std::uint64_t most_mapped = limit_of(RLIMIT_AS) / 8, most_bytes = limit_of(RLIMIT_FSIZE);
   constexpr std::uint32_t kFewTables = 7;
   constexpr std::uint32_t kFewestSlots = 8;
   std::uint32_t slots = options.slot_count;
-  const auto needed = [&config] { return config.total_bytes + wire::table_offset(config.table_count); };
-  while (needed() > limit.rlim_cur / 8 && slots > kFewestSlots) {
+  const auto mapped = [&config] {
+    const std::uint64_t first = std::min(config.slot_count, wire::kFirstSlots);
+    return config.scratch + first * wire::kScratchBytes + wire::table_offset(config.table_count);
+  };
+  while ((mapped() > most_mapped || config.total_bytes > most_bytes) && slots > kFewestSlots) {
     slots /= 2;
     config = wire::make_config(slots, options.ring_records, kFewTables);
   }
@@ -57,7 +66,7 @@ wire::Config fitting_config(const CollectorOptions& options) {
 }
 
 bool sane_counts(std::uint32_t slot_count, std::uint32_t ring_records) {
-  return slot_count >= 1 && slot_count <= 1U << 16 && ring_records >= 8 && ring_records <= 1U << 24 &&
+  return slot_count >= 1 && slot_count <= wire::kMostSlots && ring_records >= 8 && ring_records <= 1U << 24 &&
          std::has_single_bit(ring_records);
 }
 
@@ -82,7 +91,7 @@ SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
 SharedMemory::~SharedMemory() { unmap(); }
 
 void SharedMemory::unmap() {
-  if (base_ != nullptr) ::munmap(base_, config_.total_bytes);
+  if (base_ != nullptr) ::munmap(base_, config_.scratch);
   base_ = nullptr;
 }
 
@@ -100,7 +109,7 @@ Result<SharedMemory> SharedMemory::create(const CollectorOptions& options) {
   if (::ftruncate(fd.get(), static_cast<off_t>(config.total_bytes)) != 0) {
     return system_error("cannot size the memory shared with the program");
   }
-  std::byte* base = map_whole(fd.get(), config.total_bytes);
+  std::byte* base = map_start(fd.get(), config.scratch);
   if (base == nullptr) return system_error("cannot map the memory shared with the program");
 
   auto* header = new (base) wire::Header;
@@ -118,21 +127,24 @@ Result<SharedMemory> SharedMemory::map_existing(UniqueFd fd) {
   if (::fstat(fd.get(), &status) != 0) return system_error("cannot read the memory shared with the program");
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
   if (bytes < wire::kPage) return Error{ErrorCode::Malformed, "the shared memory is too small"};
-  std::byte* base = map_whole(fd.get(), bytes);
+  std::byte* base = map_start(fd.get(), wire::kPage);
   if (base == nullptr) return system_error("cannot map the memory shared with the program");
 
   const auto* header = reinterpret_cast<const wire::Header*>(base);
   const wire::Config config = header->config;
+  const std::uint64_t key = header->key;
   const bool fits = header->magic == wire::kMagic && header->version == wire::kVersion &&
                     header->header_bytes == sizeof(wire::Header) && config.total_bytes == bytes &&
                     sane_counts(config.slot_count, config.ring_records) && config.table_count >= 1 &&
                     config.table_count <= wire::kTableCount &&
                     same_layout(config, wire::make_config(config.slot_count, config.ring_records, config.table_count));
+  ::munmap(base, wire::kPage);
   if (!fits) {
-    ::munmap(base, bytes);
     return Error{ErrorCode::Malformed, "the shared memory was made by another version of heaptape"};
   }
-  return SharedMemory(std::move(fd), base, config, header->key);
+  base = map_start(fd.get(), config.scratch);
+  if (base == nullptr) return system_error("cannot map the memory shared with the program");
+  return SharedMemory(std::move(fd), base, config, key);
 }
 
 wire::ThreadSlot& SharedMemory::slot(std::uint32_t index) const {
@@ -142,7 +154,7 @@ wire::ThreadSlot& SharedMemory::slot(std::uint32_t index) const {
 
 wire::Record* SharedMemory::ring(std::uint32_t index) const {
   HT_CHECK(index < config_.slot_count);
-  return reinterpret_cast<wire::Record*>(base_ + config_.rings + index * config_.ring_stride);
+  return reinterpret_cast<wire::Record*>(base_ + config_.rings + wire::ring_offset(index, config_.ring_records));
 }
 
 const wire::StackNode* SharedMemory::nodes() const {

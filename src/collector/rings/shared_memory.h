@@ -1,4 +1,4 @@
-// The memory shared with the program (wire/layout.h), created here and mapped whole. The accessors check nothing but their
+// The memory shared with the program (wire/layout.h), created here and mapped but for the scratch. The accessors check nothing but their
 // own arguments: what the program wrote is hostile and checked by whoever reads it.
 #pragma once
 
@@ -35,6 +35,11 @@ public:
 
   wire::ThreadSlot& slot(std::uint32_t index) const;
   wire::Record* ring(std::uint32_t index) const;
+  std::uint32_t ring_records(std::uint32_t index) const { return wire::ring_records_of(index, config_.ring_records); }
+  // One bit per slot, claim_words(slot_count) words.
+  std::atomic<std::uint64_t>* claims() const {
+    return reinterpret_cast<std::atomic<std::uint64_t>*>(base_ + config_.claims);
+  }
   const wire::StackNode* nodes() const;
   std::byte* module_log() const { return base_ + config_.modules; }
   std::byte* answer() const { return base_ + config_.answer; } // wire::kAnswerBytes

@@ -9,20 +9,41 @@ namespace heaptape {
 
 SlotReader::SlotReader(std::uint32_t index, wire::ThreadSlot& slot, wire::Record* ring, std::uint32_t capacity)
     : slot_(slot), ring_(ring), index_(index), capacity_(capacity),
-      shift_(static_cast<unsigned>(std::countr_zero(capacity))) {
+      shift_(static_cast<unsigned>(std::countr_zero(capacity))), item_slot_(index) {
   HT_CHECK(std::has_single_bit(capacity));
 }
 
 void SlotReader::start_thread(std::uint32_t tid, std::uint64_t ticks, std::uint64_t stack_top, ThreadList& threads) {
-  if (thread_ != ThreadId{}) threads.end(thread_, std::max(ticks, last_time_));
+  if (thread_ != ThreadId{} && !borrowed_) threads.end(thread_, std::max(ticks, last_time_));
   tid_ = tid;
   thread_ = threads.start(tid, ticks, stack_top);
+  item_slot_ = index_;
+  borrowed_ = false;
+}
+
+// What such a thread begins in one slot it may end in another: to those behind us it has a slot of its own, beyond the last real one. Which of its
+// slots is read first has nothing to do with where it was first, so none of these records begins the thread.
+void SlotReader::start_borrower(RingItem& item, ThreadList& threads) {
+  const ThreadList::Borrower* borrower =
+      threads.borrow(static_cast<std::uint32_t>(item.size()), item.time(), item.address());
+  if (borrower == nullptr)
+    return start_thread(static_cast<std::uint32_t>(item.size()), item.time(), item.address(), threads);
+  if (thread_ != ThreadId{} && !borrowed_) threads.end(thread_, std::max(item.time(), last_time_));
+  tid_ = static_cast<std::uint32_t>(item.size());
+  stack_top_ = item.address();
+  thread_ = borrower->id;
+  item_slot_ = borrower->slot;
+  borrowed_ = true;
+  item.erase();
 }
 
 void SlotReader::forget_thread(ThreadList& threads) {
-  if (thread_ != ThreadId{}) threads.end(thread_, last_time_);
+  if (thread_ != ThreadId{} && !borrowed_) threads.end(thread_, last_time_);
+  if (borrowed_) threads.saw_borrower(tid_, stack_top_, last_time_);
   thread_ = ThreadId{};
   tid_ = 0;
+  item_slot_ = index_;
+  borrowed_ = false;
 }
 
 inline void SlotReader::take_in(std::uint64_t word0, const wire::Record& record, ThreadList& threads) {
@@ -30,23 +51,30 @@ inline void SlotReader::take_in(std::uint64_t word0, const wire::Record& record,
   item.word0 = word0 & ~wire::kPhaseBit;
   item.word1 = record.word1.load(std::memory_order_relaxed);
   item.word2 = record.word2.load(std::memory_order_relaxed);
-  item.slot = index_;
-  if (item.kind() == EventKind::ThreadStart) [[unlikely]]
-    start_thread(static_cast<std::uint32_t>(item.size()), item.time(), item.address(), threads);
-  else if (thread_ == ThreadId{}) [[unlikely]]
+  if (item.kind() == EventKind::ThreadStart) [[unlikely]] {
+    if (item.stack() == wire::kBorrowedSlot)
+      start_borrower(item, threads);
+    else
+      start_thread(static_cast<std::uint32_t>(item.size()), item.time(), item.address(), threads);
+  } else if (thread_ == ThreadId{}) [[unlikely]] {
     start_thread(slot_.tid.load(std::memory_order_relaxed), item.time(), 0, threads);
+  }
+  item.slot = item_slot_;
   item.thread = thread_.value;
   last_time_ = std::max(last_time_, item.time());
   queue_.push(item);
 }
 
 std::size_t SlotReader::read(std::size_t limit, ThreadList& threads) {
+  constexpr std::size_t kFewest = 16, kMost = 512;
   limit = std::min<std::size_t>(limit, capacity_);
+  // Many thousand rings with a record or two must not take memory for hundreds each.
+  const std::size_t most_at_once = std::clamp<std::size_t>(fill(), kFewest, kMost);
   std::size_t count = 0;
   while (count < limit && has_ready()) {
     // Within one lap the phase is constant and the records lie side by side.
     const std::uint64_t offset = position_ & (capacity_ - 1);
-    const std::size_t stretch = std::min<std::size_t>({limit - count, capacity_ - offset, 512});
+    const std::size_t stretch = std::min<std::size_t>({limit - count, capacity_ - offset, most_at_once});
     const std::uint64_t phase = phase_at(position_);
     queue_.reserve(stretch);
     const wire::Record* record = ring_ + offset;
@@ -66,9 +94,11 @@ std::size_t SlotReader::read(std::size_t limit, ThreadList& threads) {
 }
 
 bool SlotReader::read_past_holes(std::size_t limit, ThreadList& threads) {
-  const std::uint64_t reserved = slot_.reserved.load(std::memory_order_acquire);
-  // A count that lies behind us, or further ahead than the ring is long, makes no sense.
-  const std::uint64_t all = std::clamp(reserved, position_, position_ + capacity_);
+  if (!end_) {
+    // A count that lies behind us, or further ahead than the ring is long, makes no sense.
+    end_ = std::clamp(slot_.reserved.load(std::memory_order_acquire), position_, position_ + capacity_);
+  }
+  const std::uint64_t all = std::max(*end_, position_);
   const std::uint64_t end = std::min<std::uint64_t>(all, position_ + limit);
   queue_.reserve(end - position_);
   for (; position_ < end; ++position_) {
@@ -82,6 +112,7 @@ bool SlotReader::read_past_holes(std::size_t limit, ThreadList& threads) {
     }
   }
   slot_.taken.store(position_, std::memory_order_release);
+  if (end == all) end_.reset();
   return end < all;
 }
 

@@ -1,9 +1,11 @@
 // Takes the ready records out of one slot's ring, in order, into a queue of private copies. Trusts nothing it reads: the
-// position is our own, and a ring never yields more than its capacity at once.
+// position is our own, and a ring never yields more than its capacity at once. How far the program says that it has written is read
+// once, when its thread is gone, and never believed beyond one lap: then the ring has an end, whatever is written there meanwhile.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "base/ids.h"
 #include "collector/rings/item_queue.h"
@@ -21,7 +23,8 @@ public:
   std::size_t read(std::size_t limit, ThreadList& threads);
 
   // For a ring whose owner is gone: goes over up to `limit` reserved records and passes by those that never became ready.
-  // Those are counted and closed, so that they do not look ready one lap later. True: there are more.
+  // Those are counted and closed, so that they do not look ready one lap later. True: there are more. With calls until there are
+  // none it passes one lap at most.
   bool read_past_holes(std::size_t limit, ThreadList& threads);
 
   // The next record is ready, so read() would yield something.
@@ -46,6 +49,7 @@ private:
   std::uint64_t phase_at(std::uint64_t position) const { return wire::phase_of_lap(position >> shift_); }
   void take_in(std::uint64_t word0, const wire::Record& record, ThreadList& threads);
   void start_thread(std::uint32_t tid, std::uint64_t ticks, std::uint64_t stack_top, ThreadList& threads);
+  void start_borrower(RingItem& item, ThreadList& threads);
 
   wire::ThreadSlot& slot_;
   wire::Record* ring_;
@@ -53,6 +57,10 @@ private:
   std::uint32_t capacity_;
   unsigned shift_;
   std::uint64_t position_ = 0;
+  std::optional<std::uint64_t> end_; // of what the thread that is gone has written
+  std::uint32_t item_slot_;          // where the items are said to come from
+  bool borrowed_ = false;            // its thread has been in other slots, and is ended by others
+  std::uint64_t stack_top_ = 0;      // of such a thread
   ItemQueue queue_;
   ThreadId thread_;
   std::uint32_t tid_ = 0;

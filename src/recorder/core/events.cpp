@@ -16,6 +16,8 @@ namespace {
 
 enum class Arrival : std::uint8_t { No, Claiming, Arranging };
 thread_local constinit Arrival t_arrival [[gnu::tls_model("initial-exec")]] = Arrival::No;
+// The thread has been in other slots, so the next is not where it begins.
+thread_local constinit bool t_has_borrowed [[gnu::tls_model("initial-exec")]] = false;
 
 // Stands in for a thread's state while it is suppressed; its slot is always busy, so every event takes the unusual way.
 constinit wire::ThreadSlot g_suppressed_slot{};
@@ -36,12 +38,11 @@ std::uint64_t thread_pointer() noexcept {
 }
 
 ThreadState* prepare(std::uint32_t index, const Frame& site) noexcept {
-  const wire::Config& config = g_recorder.header->config;
-  std::uint8_t* ring = g_recorder.memory + config.rings + index * config.ring_stride;
+  const std::uint32_t records = wire::ring_records_of(index, g_recorder.header->config.ring_records);
   ThreadState* thread = state_at(index);
-  thread->ring = reinterpret_cast<wire::Record*>(ring);
-  thread->ring_mask = config.ring_records - 1;
-  thread->ring_shift = static_cast<unsigned>(__builtin_ctz(config.ring_records));
+  thread->ring = ring_at(index);
+  thread->ring_mask = records - 1;
+  thread->ring_shift = static_cast<unsigned>(__builtin_ctz(records));
   thread->limit = 0;
   thread->slow_captures = 0;
   disarm_cpu_timer(*thread); // of a thread that ended without a word
@@ -77,38 +78,93 @@ private:
   std::uint64_t before_ = 0;
 };
 
+// For how long a thread gets a slot: until it ends, or for its next record.
+enum class Term : std::uint8_t { Life, Record };
+
 // Takes a free slot for the calling thread. Null when there is none, or when this very thread is in the middle of it.
-ThreadState* arrive(const Frame& site, Caller caller) noexcept {
+ThreadState* arrive(const Frame& site, Caller caller, Term term) noexcept {
   if (t_arrival == Arrival::Arranging) return nullptr; // our own doing, not the program's
   if (t_arrival == Arrival::Claiming) {                // a signal handler in a bad moment
     count_loss(wire::Loss::BeforeStart);
     return nullptr;
   }
   const SignalsHeld held;
+  if (t_thread != nullptr) return term == Term::Life ? t_thread : nullptr; // a signal handler was faster
   t_arrival = Arrival::Claiming;
   ThreadState* thread = nullptr;
-  const std::uint32_t slots = g_recorder.header->usable_slots.load(std::memory_order_relaxed);
-  for (std::uint32_t index = 0; index < slots && thread == nullptr; ++index) {
-    auto expected = static_cast<std::uint32_t>(wire::SlotState::Free);
-    std::atomic<std::uint32_t>& state = slot_at(index)->state;
-    if (state.load(std::memory_order_relaxed) != expected) continue;
-    if (state.compare_exchange_strong(expected, static_cast<std::uint32_t>(wire::SlotState::Claimed),
-                                      std::memory_order_acq_rel)) { // pairs with the collector's release of the slot
-      thread = prepare(index, site);
-    }
-  }
-  if (thread != nullptr) {
+  const std::uint32_t index = term == Term::Life ? claim_slot() : claim_lent_slot();
+  if (index != kNoSlot) {
+    thread = prepare(index, site);
     thread->slot->busy.store(1, std::memory_order_relaxed);
     thread->entry_slot = site.slot;
     thread->slot->tid.store(thread->tid, std::memory_order_relaxed);
+    thread->slot->state.store(static_cast<std::uint32_t>(wire::SlotState::Claimed), std::memory_order_release);
     t_thread = thread;
-    (void)put(*thread, EventKind::ThreadStart, thread_pointer(), thread->tid, 0);
+    t_has_borrowed = t_has_borrowed || term == Term::Record;
+    const std::uint32_t borrowed = t_has_borrowed ? wire::kBorrowedSlot : 0;
+    (void)put(*thread, EventKind::ThreadStart, thread_pointer(), thread->tid, borrowed);
     thread->slot->busy.store(0, std::memory_order_release);
     t_arrival = Arrival::Arranging;
-    if (g_thread_arrived != nullptr) g_thread_arrived(*thread, caller);
+    if (g_thread_arrived != nullptr && term == Term::Life) g_thread_arrived(*thread, caller);
   }
   t_arrival = Arrival::No;
   return thread;
+}
+
+// What to do when no slot is free.
+enum class Room : std::uint8_t { LookAgain, Borrow, None, CollectorGone };
+
+// Waits for slots of threads that have ended, or makes more; the one before the other, so that a program whose threads come and go does not
+// take up ever more memory. Whoever must not wait for the collector only does the other.
+Room find_room(Caller caller, unsigned looks, std::uint32_t drained) noexcept {
+  wire::Header& header = *g_recorder.header;
+  if (collector_is_gone(header)) {
+    stop_recorder(wire::OffReason::CollectorGone);
+    return Room::CollectorGone;
+  }
+  const bool may_wait = caller == Caller::Code && header.config.on_full == wire::OnFull::Wait;
+  Growth growth = Growth::UnderWay;
+  if (!may_wait || !is_slot_coming_free()) {
+    const SignalsHeld held; // a handler that interrupts the growing would wait for its end
+    growth = add_slots();
+  }
+  if (growth == Growth::Done) return Room::LookAgain;
+  if (growth == Growth::Impossible) return may_wait ? Room::Borrow : Room::None;
+  wake_collector(header);
+  wait_for_collector(header, looks, drained);
+  return Room::LookAgain;
+}
+
+void give_back(ThreadState& thread) noexcept {
+  compiler_barrier();
+  thread.slot->busy.store(0, std::memory_order_relaxed);
+  thread.slot->state.store(static_cast<std::uint32_t>(wire::SlotState::Exiting), std::memory_order_release);
+}
+
+// The first record of a thread, and every record of one for which there is no slot to keep.
+bool record_first(EventKind kind, std::uint64_t address, std::uint64_t size, bool with_stack,
+                  const Frame& site) noexcept {
+  for (unsigned looks = 0;; ++looks) {
+    wire::Header& header = *g_recorder.header;
+    const std::uint32_t drained = header.drained.load(std::memory_order_acquire);
+    if (arrive(site, Caller::Code, Term::Life) != nullptr) return record(kind, address, size, site, with_stack);
+    if (t_arrival != Arrival::No) return false;
+    const Room room = find_room(Caller::Code, looks, drained);
+    if (room == Room::LookAgain) continue;
+    if (room != Room::Borrow) {
+      count_loss(room == Room::None ? wire::Loss::NoThreadSlot : wire::Loss::AfterCollector);
+      return false;
+    }
+    if (ThreadState* const lent = arrive(site, Caller::Code, Term::Record); lent != nullptr) {
+      const bool recorded = record(kind, address, size, site, with_stack);
+      t_thread = nullptr;
+      give_back(*lent);
+      wake_collector(header);
+      return recorded;
+    }
+    wake_collector(header);
+    wait_for_collector(header, looks, drained);
+  }
 }
 
 // The hook that marked the thread busy cannot be running any more: its frame is gone from the stack we stand on.
@@ -130,14 +186,7 @@ bool record_unusual(EventKind kind, std::uint64_t address, std::uint64_t size, b
     t_thread = thread;
     return recorded;
   }
-  if (thread == nullptr) {
-    thread = arrive(site, Caller::Code);
-    if (thread == nullptr) {
-      if (t_arrival == Arrival::No) count_loss(wire::Loss::NoThreadSlot);
-      return false;
-    }
-    return record(kind, address, size, site, with_stack);
-  }
+  if (thread == nullptr) return record_first(kind, address, size, with_stack, site);
   if (was_abandoned(*thread, site)) {
     count_loss(wire::Loss::AbandonedHook);
     fill_holes(*thread);
@@ -207,9 +256,14 @@ ThreadState* known_thread() noexcept { return t_thread == &g_suppressed ? t_behi
 ThreadState* join_thread(const Frame& site, Caller caller) noexcept {
   if (ThreadState* const thread = known_thread(); thread != nullptr) return thread;
   if (t_thread != nullptr || t_arrival != Arrival::No) return nullptr;
-  ThreadState* const thread = arrive(site, caller);
-  if (thread == nullptr) count_loss(wire::Loss::CpuThreads);
-  return thread;
+  for (unsigned looks = 0;; ++looks) {
+    const std::uint32_t drained = g_recorder.header->drained.load(std::memory_order_acquire);
+    ThreadState* const thread = arrive(site, caller, Term::Life);
+    if (thread != nullptr) return thread;
+    if (t_arrival != Arrival::No || find_room(caller, looks, drained) != Room::LookAgain) break;
+  }
+  count_loss(wire::Loss::CpuThreads);
+  return nullptr;
 }
 
 ThreadState* thread_with(std::uint32_t tid) noexcept {
@@ -225,15 +279,13 @@ void leave_thread() noexcept {
   if (thread == nullptr) return;
   if (is_attached()) disarm_cpu_timer(*thread); // while its handler still knows the thread
   t_thread = nullptr;
-  if (!is_attached()) return;
-  compiler_barrier();
-  thread->slot->busy.store(0, std::memory_order_relaxed);
-  thread->slot->state.store(static_cast<std::uint32_t>(wire::SlotState::Exiting), std::memory_order_release);
+  if (is_attached()) give_back(*thread);
 }
 
 void forget_thread() noexcept {
   t_thread = nullptr;
   t_arrival = Arrival::No;
+  t_has_borrowed = false;
 }
 
 } // namespace heaptape::recorder

@@ -5,6 +5,7 @@
 
 #include "recorder/core/capture.h"
 #include "recorder/core/ring.h"
+#include "recorder/core/slots.h"
 #include "recorder/core/thread_state.h"
 
 namespace heaptape::recorder {
@@ -86,21 +87,13 @@ struct Moment {
 // The same, but takes a slot for a thread that has none; null: there is no room. For what is no heap event.
 [[nodiscard]] ThreadState* join_thread(const Frame& site, Caller caller) noexcept;
 
-// Slot `index` and the state of its thread, whoever has it.
-inline wire::ThreadSlot* slot_at(std::uint32_t index) noexcept {
-  return reinterpret_cast<wire::ThreadSlot*>(g_recorder.memory + g_recorder.header->config.slots) + index;
-}
-inline ThreadState* state_at(std::uint32_t index) noexcept {
-  const wire::Config& config = g_recorder.header->config;
-  std::uint8_t* const end = g_recorder.memory + config.rings + (std::uint64_t{index} + 1) * config.ring_stride;
-  return reinterpret_cast<ThreadState*>(end - wire::kScratchBytes);
-}
 // Calls visit(ThreadState&) for every thread that has a slot. They go on running meanwhile.
 template <class Visit>
 void each_thread(Visit visit) noexcept {
-  const std::uint32_t slots = g_recorder.header->usable_slots.load(std::memory_order_relaxed);
+  const std::uint32_t slots = g_slots.ready.load(std::memory_order_acquire); // pairs with add_slots()
   for (std::uint32_t index = 0; index < slots; ++index) {
-    const std::uint32_t state = slot_at(index)->state.load(std::memory_order_acquire);
+    const std::uint32_t state =
+        slot_at(index)->state.load(std::memory_order_acquire); // pairs with the thread's arrival
     if (state == static_cast<std::uint32_t>(wire::SlotState::Claimed)) visit(*state_at(index));
   }
 }

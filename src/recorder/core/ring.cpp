@@ -18,12 +18,6 @@ constexpr std::uint64_t kPatienceNs = 2'000'000'000;
 constexpr std::uint64_t kPatienceLostNs = 10'000'000;
 constinit std::atomic<std::uint64_t> g_patience_ns{kPatienceNs};
 
-void wake_collector(wire::Header& header) noexcept {
-  if (header.collector_asleep.load(std::memory_order_acquire) == 0 || in_sandbox()) return;
-  header.wake.fetch_add(1, std::memory_order_release);
-  (void)system_call(SYS_futex, as_long(&header.wake), FUTEX_WAKE, 1);
-}
-
 // A moment's sleep until the collector has taken something; in a sandbox only a moment.
 void wait_a_little(wire::Header& header, std::uint32_t drained) noexcept {
   if (in_sandbox()) {
@@ -38,6 +32,17 @@ void wait_a_little(wire::Header& header, std::uint32_t drained) noexcept {
 
 } // namespace
 
+void wake_collector(wire::Header& header) noexcept {
+  if (header.collector_asleep.load(std::memory_order_acquire) == 0 || in_sandbox()) return;
+  header.wake.fetch_add(1, std::memory_order_release);
+  (void)system_call(SYS_futex, as_long(&header.wake), FUTEX_WAKE, 1);
+}
+
+void wait_for_collector(wire::Header& header, unsigned looks, std::uint32_t drained) noexcept {
+  if (looks >= 20) return wait_a_little(header, drained);
+  for (int i = 0; i < 50; ++i) pause();
+}
+
 bool collector_is_gone(const wire::Header& header) noexcept {
   return header.collector_state.load(std::memory_order_acquire) == wire::kCollectorDone ||
          (header.collector_mutex[0].load(std::memory_order_acquire) & wire::kCollectorDied) != 0;
@@ -46,7 +51,7 @@ bool collector_is_gone(const wire::Header& header) noexcept {
 bool make_room(ThreadState& thread) noexcept {
   wire::Header& header = *g_recorder.header;
   const std::uint64_t capacity = thread.ring_mask + 1;
-  for (unsigned spins = 0;; ++spins) {
+  for (unsigned looks = 0;; ++looks) {
     const std::uint32_t drained = header.drained.load(std::memory_order_acquire);
     const std::uint64_t reserved = thread.slot->reserved.load(std::memory_order_relaxed);
     const std::uint64_t taken = thread.slot->taken.load(std::memory_order_acquire); // pairs with the collector's store
@@ -68,11 +73,7 @@ bool make_room(ThreadState& thread) noexcept {
       count_loss(wire::Loss::RingFull);
       return false;
     }
-    if (spins < 20) {
-      for (int i = 0; i < 50; ++i) pause();
-    } else {
-      wait_a_little(header, drained);
-    }
+    wait_for_collector(header, looks, drained);
   }
 }
 

@@ -1,5 +1,5 @@
-// What the recorder knows about one thread: its ring, its stack, its last capture. Lives in the scratch part of the
-// thread's slot in shared memory; a slot's next thread inherits it warm. All zero means new.
+// What the recorder knows about one thread: its ring, its stack, its last capture. Lives in the scratch of the
+// thread's slot, in shared memory that the collector does not map; a slot's next thread inherits it warm. All zero means new.
 #pragma once
 
 #include <cstddef>

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "recorder/core/machine.h"
+#include "recorder/core/slots.h"
 #include "wire/handshake.h"
 #include "wire/layout.h"
 
@@ -31,8 +32,33 @@ void refuse(Attached& attached, const char* sentence) noexcept {
   attached.message[i] = 0;
 }
 
-long map(int fd, std::uint64_t bytes) noexcept {
-  return system_call(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+long map(int fd, std::uint64_t bytes, std::uint64_t offset = 0) noexcept {
+  const long memory = system_call(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
+                                  MAP_SHARED | MAP_NORESERVE, fd, static_cast<long>(offset));
+  if (failed(memory)) return memory;
+  // Not for children, who must not write to it, and not for core files, which it would bloat.
+  (void)system_call(SYS_madvise, memory, static_cast<long>(bytes), MADV_DONTFORK);
+  (void)system_call(SYS_madvise, memory, static_cast<long>(bytes), MADV_DONTDUMP);
+  return memory;
+}
+
+// Maps the rings of `slots` slots and all before them, and the first scratch. False: there is no address space for so much.
+bool map_slots(int fd, const wire::Config& config, std::uint32_t slots, Attached& attached) noexcept {
+  const std::uint64_t bytes = config.rings + wire::ring_offset(slots, config.ring_records);
+  const long memory = map(fd, bytes);
+  if (failed(memory)) return false;
+  const std::uint32_t first = slots < kSlotsPerPiece ? slots : kSlotsPerPiece;
+  const long scratch = map(fd, piece_bytes(first), config.scratch);
+  if (failed(scratch)) {
+    (void)system_call(SYS_munmap, memory, static_cast<long>(bytes));
+    return false;
+  }
+  attached.memory = reinterpret_cast<std::uint8_t*>(memory);
+  attached.scratch = reinterpret_cast<std::uint8_t*>(scratch);
+  attached.scratch_slots = first;
+  attached.bytes = bytes + piece_bytes(first);
+  reinterpret_cast<wire::Header*>(memory)->usable_slots.store(slots, std::memory_order_relaxed);
+  return true;
 }
 
 // Maps all of it, or as many slots as there is address space for.
@@ -47,16 +73,7 @@ void map_memory(int fd, Attached& attached) noexcept {
     return refuse(attached, "libheaptape.so and heaptape are of different versions; install both from one build");
 
   for (std::uint32_t slots = config.slot_count; slots >= 4; slots /= 2) {
-    const std::uint64_t bytes = config.rings + slots * config.ring_stride;
-    const long memory = map(fd, bytes);
-    if (failed(memory)) continue;
-    // Not for children, who must not write to it, and not for core files, which it would bloat.
-    (void)system_call(SYS_madvise, memory, static_cast<long>(bytes), MADV_DONTFORK);
-    (void)system_call(SYS_madvise, memory, static_cast<long>(bytes), MADV_DONTDUMP);
-    attached.memory = reinterpret_cast<std::uint8_t*>(memory);
-    attached.bytes = bytes;
-    reinterpret_cast<wire::Header*>(memory)->usable_slots.store(slots, std::memory_order_relaxed);
-    return;
+    if (map_slots(fd, config, slots, attached)) return;
   }
   refuse(attached, "not enough address space for the shared memory; raise the limit (ulimit -v)");
 }

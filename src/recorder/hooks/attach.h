@@ -6,9 +6,11 @@
 namespace heaptape::recorder {
 
 struct Attached {
-  std::uint8_t* memory = nullptr; // null: not recording
-  std::uint64_t bytes = 0;        // of address space that it takes
-  bool say_so = false;            // and `message` tells the user why
+  std::uint8_t* memory = nullptr;  // null: not recording
+  std::uint8_t* scratch = nullptr; // that of the first slots,
+  std::uint32_t scratch_slots = 0; // this many
+  std::uint64_t bytes = 0;         // of address space that both take
+  bool say_so = false;             // and `message` tells the user why
   char message[320] = {};
 };
 

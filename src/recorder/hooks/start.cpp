@@ -21,6 +21,7 @@
 #include "recorder/core/machine.h"
 #include "recorder/core/modules.h"
 #include "recorder/core/recorder.h"
+#include "recorder/core/slots.h"
 #include "recorder/hooks/attach.h"
 #include "recorder/hooks/environment.h"
 #include "recorder/hooks/exec_hooks.h"
@@ -138,14 +139,14 @@ void thread_arrived(ThreadState& thread, Caller caller) noexcept {
 }
 
 [[gnu::noinline]] bool begin(const Attached& attached) noexcept {
-  std::uint8_t* const memory = attached.memory;
-  auto* header = reinterpret_cast<wire::Header*>(memory);
+  auto* header = reinterpret_cast<wire::Header*>(attached.memory);
   rlimit stack_limit{std::uint64_t{8} << 20, 0};
   (void)system_call(SYS_prlimit64, 0, RLIMIT_STACK, 0, as_long(&stack_limit));
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 30;
   const std::uint64_t reach = stack_limit.rlim_cur < kLargest ? stack_limit.rlim_cur : kLargest;
   const std::uint64_t top = (reinterpret_cast<std::uint64_t>(__libc_stack_end) + 4095) & ~std::uint64_t{4095};
-  if (!start_recorder(memory, top, reach)) return false;
+  if (!start_recorder(attached.memory, top, reach)) return false;
+  start_slots(attached.scratch, attached.scratch_slots);
   constexpr std::uint64_t kRest = std::uint64_t{16} << 20; // our own code, rules of addresses, what is rounded up
   note_held_memory(attached.bytes, wire::table_offset(header->config.table_count) + kRest);
   const auto pid = static_cast<std::uint32_t>(system_call(SYS_getpid));
