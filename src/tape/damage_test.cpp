@@ -3,10 +3,10 @@
 
 #include <cstring>
 
-#include "tape/reader.h"
 #include "tape/block_scanner.h"
 #include "tape/event_block.h"
 #include "tape/format.h"
+#include "tape/reader.h"
 #include "tape/sample_tape.h"
 
 namespace heaptape {

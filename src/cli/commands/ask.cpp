@@ -1,12 +1,12 @@
 // heaptape explain, history, owner, events, ...: one command of the shell, without a shell.
 #include <cctype>
 
+#include "cli/commands/commands.h"
 #include "cli/options/choose_tape.h"
 #include "cli/options/command_line.h"
-#include "cli/commands/commands.h"
+#include "cli/options/tape_session.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
-#include "cli/options/tape_session.h"
 #include "report/text/damage_text.h"
 #include "shell/command.h"
 

@@ -3,13 +3,13 @@
 #include <unistd.h>
 
 #include "base/number_text.h"
+#include "cli/commands/commands.h"
 #include "cli/options/choose_tape.h"
 #include "cli/options/command_line.h"
-#include "cli/commands/commands.h"
-#include "cli/terminal/console.h"
-#include "cli/terminal/exit_codes.h"
 #include "cli/options/report_options.h"
 #include "cli/options/tape_session.h"
+#include "cli/terminal/console.h"
+#include "cli/terminal/exit_codes.h"
 #include "cli/terminal/terminal.h"
 #include "collector/control/control_client.h"
 #include "report/names/symbolize_tape.h"

@@ -10,8 +10,8 @@
 #include "cli/terminal/console.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/terminal.h"
-#include "report/text/damage_text.h"
 #include "report/select/default_suppressions.h"
+#include "report/text/damage_text.h"
 
 namespace heaptape::cli {
 namespace {
