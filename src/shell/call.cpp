@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "base/check.h"
-#include "shell/command.h"
 
 namespace heaptape {
 namespace {
@@ -27,8 +26,8 @@ std::vector<std::string> split_choices(std::string_view text) {
 
 } // namespace
 
-Call::Call(const Command& command) : list_(std::string(command.name)) {
-  for (const CommandOption& row : command.options) {
+Call::Call(std::string_view command, std::span<const CommandOption> options) : list_(std::string(command)) {
+  for (const CommandOption& row : options) {
     Given& given = given_.emplace_back();
     const bool has_value = row.form.find(' ') != row.form.npos;
     Option& option =

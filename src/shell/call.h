@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,11 +15,17 @@
 
 namespace heaptape {
 
-struct Command;
+// An option, as a row of the command's table.
+struct CommandOption {
+  std::string_view form; // "--by ORDER" or "--json", as OptionList takes it
+  std::string_view help;
+  std::string_view choices = {}; // what the value may be, separated by spaces; empty: anything
+};
+inline constexpr CommandOption kJsonOption[] = {{"--json", "as JSON"}};
 
 class Call {
 public:
-  explicit Call(const Command& command);
+  Call(std::string_view command, std::span<const CommandOption> options);
 
   // Who has options besides the command's own declares them here, before parsing.
   OptionList& options() { return list_; }

@@ -77,7 +77,7 @@ TEST_F(CallTest, ACountIsANumberAndNothingElse) {
   for (const auto& [text, good] :
        {std::pair{"-n 5", true}, std::pair{"", true}, std::pair{"-n 0", false}, std::pair{"-n -1", false},
         std::pair{"-n 5x", false}, std::pair{"-n 18446744073709551615", false}}) {
-    Call call(command_);
+    Call call(command_.name, command_.options);
     ASSERT_TRUE(call.parse(split_words(text).value()).ok()) << text;
     EXPECT_EQ(call.count("-n", 20).ok(), good) << text;
   }

@@ -20,14 +20,6 @@ enum class CommandGroup : std::uint8_t { Moving, Asking, Memory, Whole, Shell };
 // What its words are, for completion.
 enum class Takes : std::uint8_t { Nothing, Position, Address, Function, Filter, Command };
 
-// An option, as a row of the command's table.
-struct CommandOption {
-  std::string_view form; // "--by ORDER" or "--json", as OptionList takes it
-  std::string_view help;
-  std::string_view choices = {}; // what the value may be, separated by spaces; empty: anything
-};
-inline constexpr CommandOption kJsonOption[] = {{"--json", "as JSON"}};
-
 struct Command {
   std::string_view name;
   std::string_view arguments; // "ADDR [ADDR2]"; empty: none

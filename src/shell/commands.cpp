@@ -37,7 +37,7 @@ Result<const Command*> find_command(std::string_view name) {
 }
 
 Result<> run_command(const Command& command, Session& session, std::vector<Word> words, Printer& out) {
-  Call call(command);
+  Call call(command.name, command.options);
   const Result<OptionList::Outcome> outcome = call.parse(std::move(words));
   if (!outcome) return outcome.error();
   if (outcome.value() == OptionList::Outcome::GoOn) return command.run(session, call, out);

@@ -80,7 +80,7 @@ std::string help_of(const Command& command) {
                                  command.arguments, command.summary);
   if (!command.alias.empty()) text += fmt::format("  short: {}\n", command.alias);
   if (!command.help.empty()) text += "\n" + std::string(command.help);
-  if (!command.options.empty()) text += "\n" + options_text(Call(command).options());
+  if (!command.options.empty()) text += "\n" + options_text(Call(command.name, command.options).options());
   return text + fmt::format("\nExample: {}\n", command.example);
 }
 

@@ -63,7 +63,7 @@ TEST_F(Shell, EveryCommandHasAHelpAndAnExampleThatBeginsWithItsName) {
 TEST_F(Shell, EveryOptionIsInTheHelpOfItsCommandWhichTheOptionHelpPrintsToo) {
   for (const Command* command : commands()) {
     const std::string name(command->name), text = run("help " + name);
-    const Call call(*command);
+    const Call call(command->name, command->options);
     for (const Option& option : call.options().options()) {
       EXPECT_NE(text.find(option.long_name.empty() ? option.short_name : option.long_name), text.npos) << name;
       EXPECT_FALSE(option.help.empty()) << name;

@@ -45,7 +45,7 @@ struct AskHelp {
 int ask(std::string_view name, Arguments arguments) {
   const Result<const Command*> command = find_command(name);
   if (!command) return fail(command.error());
-  Call call(*command.value());
+  Call call(command.value()->name, command.value()->options);
   SessionWishes wishes;
   add_session_options(call.options(), wishes);
   const Result<OptionList::Outcome> parsed = call.parse(as_words({arguments.begin(), arguments.end()}));

@@ -129,7 +129,7 @@ int where_in_all(const std::vector<LiveRecording>& all, std::uint64_t address, c
 } // namespace
 
 int where(Arguments arguments) {
-  Call call(kWhereCommand);
+  Call call(kWhereCommand.name, kWhereCommand.options);
   SessionWishes session;
   add_session_options(call.options(), session);
   const Result<OptionList::Outcome> parsed = call.parse(as_words({arguments.begin(), arguments.end()}));

@@ -9,7 +9,9 @@
 
 #include <atomic>
 
+#include "recorder/core/busy.h"
 #include "recorder/core/capture_interrupted.h"
+#include "recorder/core/cpu_timer.h"
 #include "recorder/core/events.h"
 #include "recorder/core/interrupted_call.h"
 #include "recorder/core/machine.h"
@@ -64,11 +66,6 @@ long make_timer(std::uint32_t tid, std::uint32_t hz) noexcept {
   if (failed(system_call(SYS_timer_create, clock, as_long(&event), as_long(&timer)))) return -1;
   set_period(timer, hz);
   return timer;
-}
-
-void drop_timer(ThreadState& thread) noexcept {
-  if (thread.cpu_timer != 0) (void)system_call(SYS_timer_delete, thread.cpu_timer - 1);
-  thread.cpu_timer = 0;
 }
 
 // Gives a thread its timer, or the one it has another period. `thread` is null when it has recorded nothing yet: then the handler makes
@@ -137,15 +134,14 @@ void take_sample(const siginfo_t& info, const ucontext_t& context) noexcept {
     if (is_attached()) count_loss(wire::Loss::CpuSamples);
     return;
   }
-  // The hook that was interrupted, if any, has marked the thread busy, and will end that.
-  std::atomic<std::uint32_t>& busy = thread->slot->busy;
-  const bool interrupts_hook = busy.load(std::memory_order_relaxed) != 0;
-  if (!interrupts_hook) busy.store(1, std::memory_order_relaxed);
-  compiler_barrier();
-  const std::uint32_t stack = capture_interrupted(*thread, context);
-  const std::uint32_t segment = g_segment.load(std::memory_order_relaxed);
-  (void)put(*thread, EventKind::CpuSample, wire::cpu_address(wire::CpuRecord::Sample, segment), weight, stack);
-  if (!interrupts_hook) busy.store(0, std::memory_order_release);
+  const auto sample = [&] {
+    const std::uint32_t stack = capture_interrupted(*thread, context);
+    const std::uint32_t segment = g_segment.load(std::memory_order_relaxed);
+    (void)put(*thread, EventKind::CpuSample, wire::cpu_address(wire::CpuRecord::Sample, segment), weight, stack);
+  };
+  if (is_busy(*thread)) return sample(); // a hook was interrupted; it ends what it began
+  const Busy busy(*thread, thread->entry_slot);
+  sample();
 }
 
 void on_signal(int signal, siginfo_t* info, void* context) noexcept {
@@ -231,10 +227,6 @@ void stop_cpu_profile_for_sandbox(const Frame& site) noexcept {
 void arm_cpu_timer(ThreadState& thread) noexcept {
   const std::uint32_t hz = g_hz.load(std::memory_order_relaxed);
   if (hz != 0 && thread.cpu_timer == 0 && thread.tid != 0 && !in_sandbox()) arm(&thread, thread.tid, hz);
-}
-
-void disarm_cpu_timer(ThreadState& thread) noexcept {
-  if (thread.cpu_timer != 0 && !in_sandbox()) drop_timer(thread);
 }
 
 void reset_cpu_profile() noexcept {

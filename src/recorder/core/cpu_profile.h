@@ -27,8 +27,6 @@ void stop_cpu_profile_for_sandbox(const Frame& site) noexcept;
 
 // Gives the calling thread its timer if samples are being taken and it has none.
 void arm_cpu_timer(ThreadState& thread) noexcept;
-// Takes it away: the thread is about to end.
-void disarm_cpu_timer(ThreadState& thread) noexcept;
 
 // After libc may have put its own handler in place of ours.
 void restore_cpu_handler() noexcept;

@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
-#include "recorder/core/cpu_profile.h"
+#include "recorder/core/cpu_timer.h"
 #include "recorder/core/machine.h"
 #include "recorder/core/recorder.h"
 
@@ -95,15 +95,15 @@ ThreadState* arrive(const Frame& site, Caller caller, Term term) noexcept {
   const std::uint32_t index = term == Term::Life ? claim_slot() : claim_lent_slot();
   if (index != kNoSlot) {
     thread = prepare(index, site);
-    thread->slot->busy.store(1, std::memory_order_relaxed);
-    thread->entry_slot = site.slot;
-    thread->slot->tid.store(thread->tid, std::memory_order_relaxed);
-    thread->slot->state.store(static_cast<std::uint32_t>(wire::SlotState::Claimed), std::memory_order_release);
-    t_thread = thread;
-    t_has_borrowed = t_has_borrowed || term == Term::Record;
-    const std::uint32_t borrowed = t_has_borrowed ? wire::kBorrowedSlot : 0;
-    (void)put(*thread, EventKind::ThreadStart, thread_pointer(), thread->tid, borrowed);
-    thread->slot->busy.store(0, std::memory_order_release);
+    {
+      const Busy busy(*thread, site.slot);
+      thread->slot->tid.store(thread->tid, std::memory_order_relaxed);
+      thread->slot->state.store(static_cast<std::uint32_t>(wire::SlotState::Claimed), std::memory_order_release);
+      t_thread = thread;
+      t_has_borrowed = t_has_borrowed || term == Term::Record;
+      const std::uint32_t borrowed = t_has_borrowed ? wire::kBorrowedSlot : 0;
+      (void)put(*thread, EventKind::ThreadStart, thread_pointer(), thread->tid, borrowed);
+    }
     t_arrival = Arrival::Arranging;
     if (g_thread_arrived != nullptr && term == Term::Life) g_thread_arrived(*thread, caller);
   }
@@ -137,7 +137,7 @@ Room find_room(Caller caller, unsigned looks, std::uint32_t drained) noexcept {
 
 void give_back(ThreadState& thread) noexcept {
   compiler_barrier();
-  thread.slot->busy.store(0, std::memory_order_relaxed);
+  end_busy(thread);
   thread.slot->state.store(static_cast<std::uint32_t>(wire::SlotState::Exiting), std::memory_order_release);
 }
 
@@ -192,7 +192,7 @@ bool record_unusual(EventKind kind, std::uint64_t address, std::uint64_t size, b
     fill_holes(*thread);
     thread->slow_captures = 0;
     thread->cache.count = 0;
-    thread->slot->busy.store(0, std::memory_order_release);
+    end_busy(*thread);
     return record(kind, address, size, site, with_stack);
   }
   // A signal handler that interrupted a hook: the interrupted capture owns the cache, so unwind without it. The slot stays

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "recorder/core/busy.h"
 #include "recorder/core/capture.h"
 #include "recorder/core/ring.h"
 #include "recorder/core/slots.h"
@@ -38,17 +39,13 @@ inline void check_stack(const Frame&, std::uint32_t) noexcept {}
 [[gnu::always_inline]] inline bool record(EventKind kind, std::uint64_t address, std::uint64_t size, const Frame& site,
                                           bool with_stack) noexcept {
   ThreadState* thread = t_thread;
-  if (thread == nullptr || thread->slot->busy.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+  if (thread == nullptr || is_busy(*thread)) [[unlikely]] {
     return record_unusual(kind, address, size, with_stack, site.pc, site.slot, site.rbp);
   }
-  thread->slot->busy.store(1, std::memory_order_relaxed);
-  thread->entry_slot = site.slot;
-  compiler_barrier();
+  const Busy busy(*thread, site.slot);
   const std::uint32_t stack = with_stack ? capture(*thread, site) : 0;
   if (with_stack) check_stack(site, stack);
-  const bool recorded = put(*thread, kind, address, size, stack);
-  thread->slot->busy.store(0, std::memory_order_release);
-  return recorded;
+  return put(*thread, kind, address, size, stack);
 }
 
 // Instead of record() while recording is paused: cheap, without a stack. PausedAlloc for a block that came; for one that goes the
