@@ -37,8 +37,8 @@ int info(Arguments arguments) {
   if (!tape) return fail(tape.error());
   const TapeFacts facts = gather_facts(tape.value());
   Output output;
-  output.print("{}",
-               json ? info_json(choice.path, tape.value(), facts) : info_text(choice.path, tape.value(), facts, {all}));
+  output.print("{}", json ? info_json(choice.path, tape.value(), facts)
+                          : info_text(choice.path, tape.value(), facts, {.list_all = all}));
   return output.finish() ? kOk : kTrouble;
 }
 

@@ -134,8 +134,9 @@ int run(const char* command, const CommandHelp& help, Wishes wishes, Arguments a
   const Result<ReportPage> page = make_report(view.value(), std::move(request));
   if (!page) return fail(page.error());
   Output output;
-  output.print("{}", wishes.json ? report_json(view.value(), page.value())
-                                 : report_text(view.value(), page.value(), {style.value(), wishes.expand}));
+  output.print("{}", wishes.json
+                         ? report_json(view.value(), page.value())
+                         : report_text(view.value(), page.value(), {.style = style.value(), .expand = wishes.expand}));
   return output.finish() ? kOk : kTrouble;
 }
 
