@@ -184,10 +184,12 @@ Option& OptionList::words(const std::string& name, std::vector<std::string>& val
   return declare(name, app_->add_option(name, values), "");
 }
 
-Option& OptionList::each_word(const std::string& name, int most, std::function<void(const std::string&)> take) {
+// CLI11 knows exactly so many words or any number, not "at most"; parse() counts them.
+Option& OptionList::each_word(const std::string& name, std::size_t most, std::function<void(const std::string&)> take) {
   Each& each = each_.emplace_back();
   each.take = std::move(take);
-  CLI::Option* const option = app_->add_option(name, each.values)->expected(0, most)->allow_extra_args(false);
+  each.most = most;
+  CLI::Option* const option = app_->add_option(name, each.values);
   each.option = option;
   return declare(name, option, "");
 }
@@ -200,6 +202,10 @@ Result<OptionList::Outcome> OptionList::parse(std::vector<std::string> words) {
     return Outcome::WantsHelp;
   } catch (const CLI::ParseError& error) {
     return Error{ErrorCode::Usage, sentence_for(error)};
+  }
+  for (const Each& each : each_) {
+    const std::vector<std::string>& given = each.option->results();
+    if (given.size() > each.most) return Error{ErrorCode::Usage, "one argument too many: " + given[each.most]};
   }
   for (const Optional& optional : optionals_) {
     if (optional.option->count() != 0) *optional.value = optional.text == kLeftOut ? std::string() : optional.text;

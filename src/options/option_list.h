@@ -94,7 +94,7 @@ public:
   Option& word(const std::string& name, int& value);
   Option& words(const std::string& name, std::vector<std::string>& values); // all that are left
   // At most `most` of them; `take` gets each in its turn among the values of each().
-  Option& each_word(const std::string& name, int most, std::function<void(const std::string&)> take);
+  Option& each_word(const std::string& name, std::size_t most, std::function<void(const std::string&)> take);
 
   enum class Outcome : std::uint8_t { GoOn, WantsHelp };
   // Fills the variables. The Error's sentence names the wrong word. To be called once.
@@ -121,6 +121,7 @@ private:
     const CLI::Option* option = nullptr;
     std::vector<std::string> values{};
     std::function<void(const std::string&)> take{};
+    std::size_t most = ~std::size_t{0};
   };
 
   std::string command_;
