@@ -221,7 +221,7 @@ TEST_F(CrowdedLog, ASnapshotThatDoesNotFitBeginsANewFile) {
 
 TEST_F(CrowdedLog, WhatNoFileCouldHoldIsSummedUpInALastLine) {
   log.begin_file();
-  for (const std::uint64_t round : {1, 2}) {
+  for (const std::uint64_t round : {1u, 2u}) {
     make_all(round);
     const ChurnLog::Text text = log.snapshot(moment(heap), "test", false, {.here = 3000, .whole = 3000});
     EXPECT_EQ(text.for_new_file, round == 2);

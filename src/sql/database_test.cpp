@@ -131,7 +131,7 @@ TEST_F(TapeDatabase, WhatWasLiveAtAMomentIsWhatBlocksSay) {
         at + " AND (free_event > " + at + " OR free_event IS NULL) ORDER BY alloc_event");
   };
   const std::string ask_live = "SELECT event, address, size, thread, stack, fn FROM live";
-  for (const std::uint64_t event : {0ul, 1ul, 500ul, 1234ul, 2999ul, 3000ul})
+  for (const std::uint64_t event : {0u, 1u, 500u, 1234u, 2999u, 3000u})
     EXPECT_EQ(ask(ask_live + "(" + std::to_string(event) + ")"), expected(event)) << event;
   EXPECT_EQ(ask(ask_live), expected(kEvents));
   EXPECT_EQ(ask(ask_live + "('peak')"), expected(view->answers().totals.peak_event));
