@@ -5,7 +5,6 @@ import os
 import resource
 import shutil
 import struct
-import subprocess
 import sys
 from collections import Counter
 
@@ -16,16 +15,17 @@ BLOCKS_OF_PARENT = {"fork-storm": 1000, "fork-with-threads": 600, "raw-clone": 2
 
 
 @contextlib.contextmanager
-def one_busy_core():
+def one_busy_core(test):
     """Program and collector share one processor with somebody who never rests."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})
-    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
-        try:
-            yield
-        finally:
-            busy.kill()
-            os.sched_setaffinity(0, before)
+    busy = test.start([sys.executable, "-c", "while True: pass"])
+    try:
+        yield
+    finally:
+        busy.kill()
+        busy.wait()
+        os.sched_setaffinity(0, before)
 
 
 @each(two_threads=(1, 40000), six_threads=(3, 12000))
@@ -72,13 +72,13 @@ def three_thousand_threads_alive_at_once_lose_nothing(test):
 
 @case
 def rounds_of_five_hundred_threads_lose_nothing_on_a_busy_core(test):
-    with one_busy_core():
+    with one_busy_core(test):
         record_many_threads(test, 6, 500)
 
 
 @case
 def forty_thousand_short_threads_lose_nothing_on_a_busy_core(test):
-    with one_busy_core():
+    with one_busy_core(test):
         record_many_threads(test, 40000, 1)
 
 
