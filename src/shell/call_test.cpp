@@ -25,7 +25,7 @@ protected:
 
   Command command_{
       .name = "try", .arguments = {}, .summary = {}, .help = {}, .example = {}, .run = nullptr, .options = kOptions};
-  Call call_{command_};
+  Call call_{command_.name, command_.options};
 };
 
 TEST_F(CallTest, OptionsMayStandAnywhereAndPlainWordsKeepTheirOrder) {
