@@ -12,7 +12,7 @@
 
 #include "base/system_error.h"
 #include "base/unique_fd.h"
-#include "tape/block_scanner.h"
+#include "tape/chunk_scanner.h"
 #include "tape/compression.h"
 #include "tape/contents_codec.h"
 #include "tape/event_decoder.h"
@@ -21,7 +21,7 @@
 namespace heaptape {
 namespace {
 
-using format::BlockType;
+using format::ChunkType;
 
 constexpr std::size_t kEventsAtOnce = 2048;
 
@@ -73,7 +73,7 @@ struct TapeFollower::State {
 
   Result<> read_header(const std::string& name);
   void skip_damage();
-  bool take_block(const format::BlockHeader& block, std::span<const std::byte> payload, EventWatcher& watcher);
+  bool take_block(const format::ChunkHeader& block, std::span<const std::byte> payload, EventWatcher& watcher);
   bool take_stacks(std::span<const std::byte> payload, EventWatcher& watcher);
   bool take_events(std::span<const std::byte> payload, EventWatcher& watcher);
   void give(std::span<const Event> run, EventWatcher& watcher);
@@ -124,7 +124,7 @@ void TapeFollower::State::give(std::span<const Event> run, EventWatcher& watcher
 }
 
 bool TapeFollower::State::take_events(std::span<const std::byte> payload, EventWatcher& watcher) {
-  const auto head = parse_event_block_head(payload, checksums);
+  const auto head = parse_event_chunk_head(payload, checksums);
   if (!head || head->first_number <= last_number || !decoder.start(payload)) return false;
   while (true) {
     const std::span<Event> run = decoder.next(events);
@@ -138,34 +138,34 @@ bool TapeFollower::State::take_events(std::span<const std::byte> payload, EventW
   return !decoder.failed();
 }
 
-bool TapeFollower::State::take_block(const format::BlockHeader& block, std::span<const std::byte> payload,
+bool TapeFollower::State::take_block(const format::ChunkHeader& block, std::span<const std::byte> payload,
                                      EventWatcher& watcher) {
-  const auto type = static_cast<BlockType>(block.type);
+  const auto type = static_cast<ChunkType>(block.type);
   if (block.flags != 0) return true; // of a newer heaptape
-  if (type == BlockType::Events)
+  if (type == ChunkType::Events)
     return block.codec == static_cast<std::uint8_t>(format::Codec::Raw) && take_events(payload, watcher);
   switch (type) {
-  case BlockType::Meta:
-  case BlockType::Modules:
-  case BlockType::Stacks:
-  case BlockType::Samples:
-  case BlockType::Marks:
-  case BlockType::Summary: break;
+  case ChunkType::Meta:
+  case ChunkType::Modules:
+  case ChunkType::Stacks:
+  case ChunkType::Samples:
+  case ChunkType::Marks:
+  case ChunkType::Summary: break;
   default: return true; // not for us
   }
   const auto unpacked = unpack_payload(block, payload, decompressor, raw);
   if (!unpacked) return false;
   switch (type) {
-  case BlockType::Meta: return parse_meta(*unpacked, meta);
-  case BlockType::Stacks: return take_stacks(*unpacked, watcher);
-  case BlockType::Summary: return parse_summary(*unpacked, summary);
-  case BlockType::Modules: {
+  case ChunkType::Meta: return parse_meta(*unpacked, meta);
+  case ChunkType::Stacks: return take_stacks(*unpacked, watcher);
+  case ChunkType::Summary: return parse_summary(*unpacked, summary);
+  case ChunkType::Modules: {
     std::vector<Module> modules;
     const bool good = parse_modules(*unpacked, modules);
     watcher.on_modules(modules);
     return good;
   }
-  case BlockType::Samples: {
+  case ChunkType::Samples: {
     std::vector<Sample> samples;
     const bool good = parse_samples(*unpacked, samples);
     if (!samples.empty()) sample = samples.back();
@@ -212,9 +212,9 @@ bool TapeFollower::poll(EventWatcher& watcher, std::uint64_t most_events) {
   const std::uint64_t end = state.size();
   while (end > state.offset) {
     const std::uint64_t there = end - state.offset;
-    format::BlockHeader block{};
+    format::ChunkHeader block{};
     if (there < sizeof block) break;
-    const auto parsed = parse_block_header(state.read(state.offset, sizeof block), state.checksums);
+    const auto parsed = parse_chunk_header(state.read(state.offset, sizeof block), state.checksums);
     if (!parsed) {
       state.skip_damage();
       continue;

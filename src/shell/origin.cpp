@@ -88,8 +88,8 @@ std::vector<StackId> Origin::stacks() const {
 
 Origin find_origin(const TapeReader& tape, std::uint64_t address) {
   std::uint64_t event = 0, time_us = tape.summary() ? tape.summary()->duration_us : 0;
-  if (!tape.event_blocks().empty()) {
-    const EventBlockInfo& last = tape.event_blocks().back();
+  if (!tape.event_chunks().empty()) {
+    const EventChunkInfo& last = tape.event_chunks().back();
     event = last.last_number();
     time_us = std::max(time_us, last.last_us);
   }

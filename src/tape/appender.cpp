@@ -32,7 +32,7 @@ Error open_error(const std::string& path, int error) {
 } // namespace
 
 TapeAppender::TapeAppender(TapeReader tape, UniqueFd fd, std::string path)
-    : tape_(std::move(tape)), fd_(fd.get()), blocks_(std::move(fd), std::move(path), tape_.append_offset()) {}
+    : tape_(std::move(tape)), fd_(fd.get()), chunks_(std::move(fd), std::move(path), tape_.append_offset()) {}
 
 Result<TapeAppender> TapeAppender::open(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
@@ -50,16 +50,16 @@ Result<TapeAppender> TapeAppender::open(const std::string& path) {
   return TapeAppender(std::move(tape).value(), std::move(fd), path);
 }
 
-Result<std::uint64_t> TapeAppender::add(format::BlockType type, std::span<const std::byte> payload) {
+Result<std::uint64_t> TapeAppender::add(format::ChunkType type, std::span<const std::byte> payload) {
   if (!cut_) {
     const auto end = static_cast<off_t>(tape_.append_offset());
     if ((tape_.append_offset() < tape_.file_bytes() && ::ftruncate(fd_, end) != 0) ||
         ::lseek(fd_, end, SEEK_SET) != end)
-      return open_error(blocks_.path(), errno);
+      return open_error(chunks_.path(), errno);
     cut_ = true;
   }
-  const std::uint64_t offset = blocks_.end_offset();
-  if (auto written = blocks_.write(type, payload); !written) return written.error();
+  const std::uint64_t offset = chunks_.end_offset();
+  if (auto written = chunks_.write(type, payload); !written) return written.error();
   return offset;
 }
 

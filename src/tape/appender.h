@@ -1,4 +1,4 @@
-// Adds blocks to a tape whose recording has ended. One appender at a time, over all processes: the file is locked. What
+// Adds chunks to a tape whose recording has ended. One appender at a time, over all processes: the file is locked. What
 // it adds is seen by readers that open the tape afterwards; a crash on the way leaves a good tape. One thread at a
 // time.
 #pragma once
@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "tape/block_writer.h"
+#include "tape/chunk_writer.h"
 #include "tape/format.h"
 #include "tape/reader.h"
 
@@ -25,12 +25,12 @@ public:
   // The tape as it is, without what is added. Const calls may come from any thread.
   const TapeReader& tape() const { return tape_; }
 
-  // Adds one block and gives its offset. The first call cuts off a torn tail, and parts of an index that was never
+  // Adds one chunk and gives its offset. The first call cuts off a torn tail, and parts of an index that was never
   // finished.
-  Result<std::uint64_t> add(format::BlockType type, std::span<const std::byte> payload);
+  Result<std::uint64_t> add(format::ChunkType type, std::span<const std::byte> payload);
 
   // The end of what was added.
-  std::uint64_t end_offset() const { return blocks_.end_offset(); }
+  std::uint64_t end_offset() const { return chunks_.end_offset(); }
 
   // Removes all that was added; nothing may be added afterwards.
   void undo();
@@ -39,9 +39,9 @@ private:
   TapeAppender(TapeReader tape, UniqueFd fd, std::string path);
 
   TapeReader tape_;
-  int fd_; // owned by blocks_
+  int fd_; // owned by chunks_
   bool cut_ = false;
-  BlockWriter blocks_;
+  ChunkWriter chunks_;
 };
 
 } // namespace heaptape

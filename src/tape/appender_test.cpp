@@ -56,10 +56,10 @@ TEST(TapeAppender, WhatIsAddedIsReadBackAndTheRestStays) {
   {
     auto appender = TapeAppender::open(file.path());
     ASSERT_TRUE(appender.ok());
-    const auto part = appender.value().add(format::BlockType::IndexPart, kPayload);
+    const auto part = appender.value().add(format::ChunkType::IndexPart, kPayload);
     ASSERT_TRUE(part.ok());
     offset = part.value();
-    ASSERT_TRUE(appender.value().add(format::BlockType::Index, Bytes(5, std::byte{9})).ok());
+    ASSERT_TRUE(appender.value().add(format::ChunkType::Index, Bytes(5, std::byte{9})).ok());
   }
   EXPECT_EQ(offset, bytes.size());
   const TapeReader tape = file.open();
@@ -68,7 +68,7 @@ TEST(TapeAppender, WhatIsAddedIsReadBackAndTheRestStays) {
   EXPECT_EQ(tape.index(), Bytes(5, std::byte{9}));
   EXPECT_EQ(tape.read_index_part(offset), kPayload);
   EXPECT_EQ(tape.read_index_part(offset + 1), std::nullopt);
-  EXPECT_EQ(tape.read_index_part(64), std::nullopt); // a block of another type
+  EXPECT_EQ(tape.read_index_part(64), std::nullopt); // a chunk of another type
   EXPECT_EQ(tape.read_index_part(~std::uint64_t{0} - 8), std::nullopt);
 }
 
@@ -86,7 +86,7 @@ TEST(TapeAppender, CutsOffATornTail) {
   {
     auto appender = TapeAppender::open(file.path());
     ASSERT_TRUE(appender.ok());
-    ASSERT_TRUE(appender.value().add(format::BlockType::Index, kPayload).ok());
+    ASSERT_TRUE(appender.value().add(format::ChunkType::Index, kPayload).ok());
   }
   std::ifstream stream(file.path(), std::ios::binary);
   const std::vector<char> text((std::istreambuf_iterator<char>(stream)), {});
@@ -95,7 +95,7 @@ TEST(TapeAppender, CutsOffATornTail) {
     file.write(Bytes(first, first + size));
     auto appender = TapeAppender::open(file.path());
     ASSERT_TRUE(appender.ok());
-    const auto offset = appender.value().add(format::BlockType::Index, kPayload);
+    const auto offset = appender.value().add(format::ChunkType::Index, kPayload);
     ASSERT_TRUE(offset.ok());
     ASSERT_EQ(offset.value(), whole.size()) << size;
     ASSERT_EQ(file.size(), text.size()) << size;
@@ -108,7 +108,7 @@ TEST(TapeAppender, LeavesDamageThatIsNoTornTailAlone) {
   const TapeFile file(bytes);
   auto appender = TapeAppender::open(file.path());
   ASSERT_TRUE(appender.ok());
-  const auto offset = appender.value().add(format::BlockType::Index, kPayload);
+  const auto offset = appender.value().add(format::ChunkType::Index, kPayload);
   ASSERT_TRUE(offset.ok());
   EXPECT_EQ(offset.value(), bytes.size());
   EXPECT_EQ(file.open().index(), kPayload);
@@ -120,7 +120,7 @@ TEST(TapeAppender, TakesTheOnesBeforeAwayWhenTheirIndexNeverCame) {
   for (int i = 0; i < 3; ++i) {
     auto appender = TapeAppender::open(file.path());
     ASSERT_TRUE(appender.ok());
-    const auto offset = appender.value().add(format::BlockType::IndexPart, kPayload);
+    const auto offset = appender.value().add(format::ChunkType::IndexPart, kPayload);
     ASSERT_TRUE(offset.ok());
     EXPECT_EQ(offset.value(), bytes.size());
   }
@@ -131,7 +131,7 @@ TEST(TapeAppender, CanTakeBackWhatItAdded) {
   const TapeFile file(bytes);
   auto appender = TapeAppender::open(file.path());
   ASSERT_TRUE(appender.ok());
-  ASSERT_TRUE(appender.value().add(format::BlockType::Index, kPayload).ok());
+  ASSERT_TRUE(appender.value().add(format::ChunkType::Index, kPayload).ok());
   EXPECT_GT(file.size(), bytes.size());
   appender.value().undo();
   EXPECT_EQ(file.size(), bytes.size());

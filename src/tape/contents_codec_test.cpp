@@ -121,7 +121,7 @@ TEST(ContentsCodec, KeepsStacksThatComeInParts) {
   for (std::size_t i = 0; i < nodes.size(); ++i) EXPECT_EQ(back[i + 1], nodes[i]);
 }
 
-TEST(ContentsCodec, NodesOfALostBlockBecomeRootsWithoutAPc) {
+TEST(ContentsCodec, NodesOfALostChunkBecomeRootsWithoutAPc) {
   const std::vector<StackNode> nodes{{StackId(9), 0x1000}};
   Bytes payload;
   put_stacks(StackId(10), nodes, payload);

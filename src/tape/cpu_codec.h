@@ -1,4 +1,4 @@
-// The payload of CPU blocks, before compression.
+// The payload of CPU chunks, before compression.
 #pragma once
 
 #include <cstddef>

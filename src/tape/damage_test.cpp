@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "tape/block_scanner.h"
-#include "tape/event_block.h"
+#include "tape/chunk_scanner.h"
+#include "tape/event_chunk.h"
 #include "tape/format.h"
 #include "tape/reader.h"
 #include "tape/sample_tape.h"
@@ -14,17 +14,17 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-std::vector<FoundBlock> blocks_of(const Bytes& bytes) {
+std::vector<FoundChunk> blocks_of(const Bytes& bytes) {
   const TapeSource source = TapeSource::from_bytes(bytes);
-  BlockScanner scanner(source, sizeof(format::FileHeader), Checksums::Verify);
-  std::vector<FoundBlock> blocks;
-  while (const auto block = scanner.next()) blocks.push_back(*block);
-  return blocks;
+  ChunkScanner scanner(source, sizeof(format::FileHeader), Checksums::Verify);
+  std::vector<FoundChunk> chunks;
+  while (const auto chunk = scanner.next()) chunks.push_back(*chunk);
+  return chunks;
 }
 
-FoundBlock block_of_type(const Bytes& bytes, format::BlockType type) {
-  for (const FoundBlock& block : blocks_of(bytes))
-    if (block.header.type == static_cast<std::uint8_t>(type)) return block;
+FoundChunk chunk_of_type(const Bytes& bytes, format::ChunkType type) {
+  for (const FoundChunk& chunk : blocks_of(bytes))
+    if (chunk.header.type == static_cast<std::uint8_t>(type)) return chunk;
   HT_CHECK(false);
 }
 
@@ -42,21 +42,21 @@ std::size_t count_events(const TapeReader& reader) {
 
 auto at(Bytes& bytes, std::uint64_t offset) { return bytes.begin() + static_cast<std::ptrdiff_t>(offset); }
 
-TEST(Damage, BytesBetweenBlocksAreSkippedAndCounted) {
+TEST(Damage, BytesBetweenChunksAreSkippedAndCounted) {
   Bytes bytes = SampleTape(100).bytes(25);
-  const FoundBlock block = block_of_type(bytes, format::BlockType::Events);
-  bytes.insert(at(bytes, block.offset), 1000, std::byte{0xf1});
+  const FoundChunk chunk = chunk_of_type(bytes, format::ChunkType::Events);
+  bytes.insert(at(bytes, chunk.offset), 1000, std::byte{0xf1});
   const TapeReader reader = read(bytes);
   EXPECT_EQ(count_events(reader), 100u);
   ASSERT_EQ(reader.damage().size(), 1u);
-  EXPECT_EQ(reader.damage()[0].offset, block.offset);
+  EXPECT_EQ(reader.damage()[0].offset, chunk.offset);
   EXPECT_EQ(reader.damage()[0].bytes, 1000u);
 }
 
-TEST(Damage, APieceMissingInsideABlockCostsOnlyThatBlock) {
+TEST(Damage, APieceMissingInsideAChunkCostsOnlyThatChunk) {
   Bytes bytes = SampleTape(100).bytes(25);
-  const FoundBlock block = block_of_type(bytes, format::BlockType::Events);
-  bytes.erase(at(bytes, block.payload_offset() + 150), at(bytes, block.payload_offset() + 160));
+  const FoundChunk chunk = chunk_of_type(bytes, format::ChunkType::Events);
+  bytes.erase(at(bytes, chunk.payload_offset() + 150), at(bytes, chunk.payload_offset() + 160));
   const TapeReader reader = read(bytes);
   EXPECT_EQ(count_events(reader), 75u);
   ASSERT_EQ(reader.damage().size(), 1u);
@@ -64,20 +64,20 @@ TEST(Damage, APieceMissingInsideABlockCostsOnlyThatBlock) {
   EXPECT_TRUE(reader.summary().has_value());
 }
 
-TEST(Damage, AGoodBlockBeforeADamagedHeaderIsKept) {
+TEST(Damage, AGoodChunkBeforeADamagedHeaderIsKept) {
   Bytes bytes = SampleTape(50).bytes(25);
-  const auto blocks = blocks_of(bytes);
-  for (std::size_t i = 1; i < blocks.size(); ++i) {
+  const auto chunks = blocks_of(bytes);
+  for (std::size_t i = 1; i < chunks.size(); ++i) {
     Bytes wrong = bytes;
-    wrong[blocks[i].offset] ^= std::byte{1};
-    EXPECT_EQ(blocks_of(wrong).size(), blocks.size() - 1) << i;
+    wrong[chunks[i].offset] ^= std::byte{1};
+    EXPECT_EQ(blocks_of(wrong).size(), chunks.size() - 1) << i;
   }
 }
 
 TEST(Damage, TheEndOfATapeThatWasCutIsCalledCutOff) {
   const Bytes bytes = SampleTape(50).bytes(25);
-  const auto blocks = blocks_of(bytes);
-  const FoundBlock& last = blocks.back();
+  const auto chunks = blocks_of(bytes);
+  const FoundChunk& last = chunks.back();
   for (std::uint64_t size = last.offset + 1; size < last.end(); ++size) {
     const Bytes cut(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
     const TapeReader reader = read(cut);
@@ -102,7 +102,7 @@ TEST(Damage, ATailOfZerosAsAPowerCutLeavesItIsSkipped) {
 
 TEST(Damage, StacksThatWereLostReadAsNone) {
   Bytes bytes = SampleTape(200).bytes();
-  bytes[block_of_type(bytes, format::BlockType::Stacks).payload_offset()] ^= std::byte{1};
+  bytes[chunk_of_type(bytes, format::ChunkType::Stacks).payload_offset()] ^= std::byte{1};
   const TapeReader reader = read(bytes);
   EXPECT_EQ(reader.stacks().size(), 1u);
   EventCursor cursor = reader.events();
@@ -115,10 +115,10 @@ TEST(Damage, StacksThatWereLostReadAsNone) {
   EXPECT_GT(cursor.unknown_stacks(), 100u);
 }
 
-TEST(Damage, ACursorSaysWhichBlockOfEventsItSkipped) {
+TEST(Damage, ACursorSaysWhichChunkOfEventsItSkipped) {
   Bytes bytes = SampleTape(100).bytes(25);
-  const FoundBlock block = block_of_type(bytes, format::BlockType::Events);
-  bytes[block.end() - 1] ^= std::byte{1};
+  const FoundChunk chunk = chunk_of_type(bytes, format::ChunkType::Events);
+  bytes[chunk.end() - 1] ^= std::byte{1};
   const TapeReader reader = read(bytes);
   EXPECT_TRUE(reader.damage().empty()); // payloads of events are not read when a tape is opened
   EXPECT_EQ(reader.event_count(), 100u);
@@ -126,24 +126,24 @@ TEST(Damage, ACursorSaysWhichBlockOfEventsItSkipped) {
   const Event* first = cursor.next();
   ASSERT_NE(first, nullptr);
   EXPECT_EQ(first->number, 26u);
-  EXPECT_EQ(cursor.skipped_blocks(), 1u);
+  EXPECT_EQ(cursor.skipped_chunks(), 1u);
   ASSERT_EQ(cursor.damage().size(), 1u);
-  EXPECT_EQ(cursor.damage()[0].offset, block.offset);
-  EXPECT_EQ(cursor.damage()[0].bytes, block.end() - block.offset);
+  EXPECT_EQ(cursor.damage()[0].offset, chunk.offset);
+  EXPECT_EQ(cursor.damage()[0].bytes, chunk.end() - chunk.offset);
 }
 
-// Changes a block and makes its checksums right again, as a buggy or hostile writer would.
+// Changes a chunk and makes its checksums right again, as a buggy or hostile writer would.
 template <class Change>
-void rewrite(Bytes& bytes, FoundBlock block, Change change) {
-  const auto payload = std::span(bytes).subspan(block.payload_offset(), block.header.stored_bytes);
-  change(block.header, payload);
-  block.header.payload_checksum = format::checksum(payload);
-  block.header.header_checksum = format::block_header_checksum(block.header);
-  std::memcpy(bytes.data() + block.offset, &block.header, sizeof block.header);
+void rewrite(Bytes& bytes, FoundChunk chunk, Change change) {
+  const auto payload = std::span(bytes).subspan(chunk.payload_offset(), chunk.header.stored_bytes);
+  change(chunk.header, payload);
+  chunk.header.payload_checksum = format::checksum(payload);
+  chunk.header.header_checksum = format::chunk_header_checksum(chunk.header);
+  std::memcpy(bytes.data() + chunk.offset, &chunk.header, sizeof chunk.header);
 }
 
-TEST(Damage, AHeadOfEventsThatMakesNoSenseCostsItsBlock) {
-  using Head = format::EventBlockHead;
+TEST(Damage, AHeadOfEventsThatMakesNoSenseCostsItsChunk) {
+  using Head = format::EventChunkHead;
   using ChangeHead = void (*)(Head&);
   const ChangeHead changes[] = {[](Head& head) { head.count = 0; },
                                 [](Head& head) { head.count = 26; },
@@ -156,17 +156,17 @@ TEST(Damage, AHeadOfEventsThatMakesNoSenseCostsItsBlock) {
                                 [](Head& head) { head.columns[0].stored_bytes = ~0u; },
                                 [](Head& head) { head.columns[3].raw_bytes = ~0u; }};
   const Bytes bytes = SampleTape(100).bytes(25);
-  const auto blocks = blocks_of(bytes);
-  std::vector<FoundBlock> events;
-  for (const FoundBlock& block : blocks)
-    if (block.header.type == static_cast<std::uint8_t>(format::BlockType::Events)) events.push_back(block);
+  const auto chunks = blocks_of(bytes);
+  std::vector<FoundChunk> events;
+  for (const FoundChunk& chunk : chunks)
+    if (chunk.header.type == static_cast<std::uint8_t>(format::ChunkType::Events)) events.push_back(chunk);
   for (const ChangeHead change : changes) {
     Bytes wrong = bytes;
-    rewrite(wrong, events[1], [&](format::BlockHeader&, std::span<std::byte> payload) {
+    rewrite(wrong, events[1], [&](format::ChunkHeader&, std::span<std::byte> payload) {
       Head head;
       std::memcpy(&head, payload.data(), sizeof head);
       change(head);
-      head.checksum = format::event_block_head_checksum(head);
+      head.checksum = format::event_chunk_head_checksum(head);
       std::memcpy(payload.data(), &head, sizeof head);
     });
     const TapeReader reader = read(wrong);
@@ -175,27 +175,27 @@ TEST(Damage, AHeadOfEventsThatMakesNoSenseCostsItsBlock) {
   }
 }
 
-TEST(Damage, ABlockThatClaimsToUnpackToTooMuchIsRefused) {
+TEST(Damage, AChunkThatClaimsToUnpackToTooMuchIsRefused) {
   SampleTape sample(100);
   sample.meta["options"] = std::string(500, 'x');
   const Bytes bytes = sample.bytes();
-  const FoundBlock meta = block_of_type(bytes, format::BlockType::Meta);
+  const FoundChunk meta = chunk_of_type(bytes, format::ChunkType::Meta);
   ASSERT_EQ(meta.header.codec, static_cast<std::uint8_t>(format::Codec::Zstd));
   for (const std::uint32_t raw : {meta.header.raw_bytes + 1, meta.header.stored_bytes * 33, 0u}) {
     Bytes wrong = bytes;
-    rewrite(wrong, meta, [&](format::BlockHeader& header, auto) { header.raw_bytes = raw; });
+    rewrite(wrong, meta, [&](format::ChunkHeader& header, auto) { header.raw_bytes = raw; });
     const TapeReader reader = read(wrong);
     ASSERT_EQ(reader.damage().size(), 1u) << raw;
-    EXPECT_EQ(reader.damage()[0].reason, "META block makes no sense");
+    EXPECT_EQ(reader.damage()[0].reason, "META chunk makes no sense");
     EXPECT_TRUE(reader.meta().empty());
   }
 }
 
-TEST(Damage, ABlockWithUnknownFlagsOrCodecIsSkippedAndCounted) {
+TEST(Damage, AChunkWithUnknownFlagsOrCodecIsSkippedAndCounted) {
   const Bytes bytes = SampleTape(100).bytes();
   for (const bool flags : {true, false}) {
     Bytes newer = bytes;
-    rewrite(newer, block_of_type(bytes, format::BlockType::Samples), [&](format::BlockHeader& header, auto) {
+    rewrite(newer, chunk_of_type(bytes, format::ChunkType::Samples), [&](format::ChunkHeader& header, auto) {
       if (flags)
         header.flags = 4;
       else
@@ -204,18 +204,18 @@ TEST(Damage, ABlockWithUnknownFlagsOrCodecIsSkippedAndCounted) {
     const TapeReader reader = read(newer);
     EXPECT_TRUE(reader.samples().empty());
     EXPECT_TRUE(reader.damage().empty());
-    EXPECT_EQ(reader.unknown_blocks(), 1u);
+    EXPECT_EQ(reader.unknown_chunks(), 1u);
   }
 }
 
 TEST(Damage, ManyFalseStartsDoNotTakeForEver) {
-  // Headers that are right, each of a block as large as possible that is not: reading every payload would take minutes.
+  // Headers that are right, each of a chunk as large as possible that is not: reading every payload would take minutes.
   Bytes bytes = SampleTape(10).bytes();
-  format::BlockHeader header{};
+  format::ChunkHeader header{};
   header.sync = format::kSync;
-  header.type = static_cast<std::uint8_t>(format::BlockType::Meta);
+  header.type = static_cast<std::uint8_t>(format::ChunkType::Meta);
   header.stored_bytes = header.raw_bytes = format::kMaxPayloadBytes / 2;
-  header.header_checksum = format::block_header_checksum(header);
+  header.header_checksum = format::chunk_header_checksum(header);
   const auto* raw = reinterpret_cast<const std::byte*>(&header);
   const std::size_t size = bytes.size();
   while (bytes.size() < size + 2 * std::size_t{format::kMaxPayloadBytes}) {
@@ -227,7 +227,7 @@ TEST(Damage, ManyFalseStartsDoNotTakeForEver) {
   EXPECT_FALSE(reader.damage().empty());
 }
 
-TEST(Damage, ADamagedFileHeaderIsPassedOverWhenABlockFollows) {
+TEST(Damage, ADamagedFileHeaderIsPassedOverWhenAChunkFollows) {
   const Bytes bytes = SampleTape(50).bytes();
   for (std::size_t offset = 0; offset < sizeof(format::FileHeader); ++offset) {
     Bytes wrong = bytes;

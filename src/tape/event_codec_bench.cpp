@@ -1,4 +1,4 @@
-// How fast EVENTS blocks are made and read, and how large they are, on streams like those of real programs. Counters:
+// How fast EVENTS chunks are made and read, and how large they are, on streams like those of real programs. Counters:
 // bytes per event on the tape, events per second. Run it on an idle machine.
 #include <benchmark/benchmark.h>
 

@@ -60,7 +60,7 @@ TEST(EventCodec, EventsShrinkAsTheExampleInTheEncoderSays) {
     events.push_back(event(i + 1, EventKind::Free, 0x5010, 0, i));
   }
   const std::vector<std::byte> payload = encode(events);
-  format::EventBlockHead head;
+  format::EventChunkHead head;
   std::memcpy(&head, payload.data(), sizeof head);
   ASSERT_EQ(head.columns[format::Ops].stored_bytes, events.size()) << "too short to be compressed";
   const unsigned expected[] = {0xf5, 0x62, 0x40, 0x20, 0x20, 0, 0, 0, 0, 0};

@@ -19,19 +19,19 @@ using namespace format;
 
 } // namespace
 
-std::uint64_t format::event_block_head_checksum(const EventBlockHead& head) {
-  return checksum(std::as_bytes(std::span(&head, 1)).first(offsetof(EventBlockHead, checksum)));
+std::uint64_t format::event_chunk_head_checksum(const EventChunkHead& head) {
+  return checksum(std::as_bytes(std::span(&head, 1)).first(offsetof(EventChunkHead, checksum)));
 }
 
-std::optional<EventBlockHead> parse_event_block_head(std::span<const std::byte> payload, Checksums checksums) {
-  EventBlockHead head;
+std::optional<EventChunkHead> parse_event_chunk_head(std::span<const std::byte> payload, Checksums checksums) {
+  EventChunkHead head;
   if (payload.size() < sizeof head) return std::nullopt;
   std::memcpy(&head, payload.data(), sizeof head);
-  if (checksums == Checksums::Verify && head.checksum != event_block_head_checksum(head)) return std::nullopt;
-  if (head.count == 0 || head.count > kMaxEventsPerBlock || head.first_number == 0 ||
+  if (checksums == Checksums::Verify && head.checksum != event_chunk_head_checksum(head)) return std::nullopt;
+  if (head.count == 0 || head.count > kMaxEventsPerChunk || head.first_number == 0 ||
       head.first_number > ~std::uint64_t{0} - head.count || head.first_us > head.last_us)
     return std::nullopt;
-  for (const EventBlockHead::Column& column : head.columns) {
+  for (const EventChunkHead::Column& column : head.columns) {
     if (column.stored_bytes > column.raw_bytes || column.raw_bytes > kMaxPayloadBytes) return std::nullopt;
   }
   if (head.columns[Ops].raw_bytes != head.count) return std::nullopt;
@@ -57,7 +57,7 @@ struct EventDecoder::State {
   };
 
   Checksums checksums = Checksums::Verify;
-  EventBlockHead head;
+  EventChunkHead head;
   std::uint32_t index; // of the next event
   bool bad;
   std::uint64_t time_us;
@@ -203,7 +203,7 @@ struct EventDecoder::State {
       return address;
     case Place::Behind:
       address = context.behind;
-      context.behind += chunk_bytes(bytes);
+      context.behind += footprint_bytes(bytes);
       return address;
     case Place::BehindOther:
       address = context.behind_other;
@@ -312,7 +312,7 @@ struct EventDecoder::State {
   }
 
   // The rest of an event whose site and time are known.
-  [[gnu::always_inline]] void read_block(Event& event, std::uint32_t now, std::uint16_t number, unsigned op,
+  [[gnu::always_inline]] void read_chunk(Event& event, std::uint32_t now, std::uint16_t number, unsigned op,
                                          const OfThread& of) {
     Site& at = model.sites[number];
     const std::uint64_t key = at.key;
@@ -359,7 +359,7 @@ struct EventDecoder::State {
       Event& event = events[at];
       event.number = first_number + at;
       event.time_us = times[at];
-      read_block(event, first_index + static_cast<std::uint32_t>(at), numbers[at], static_cast<unsigned>(ops[at]), of);
+      read_chunk(event, first_index + static_cast<std::uint32_t>(at), numbers[at], static_cast<unsigned>(ops[at]), of);
       if (bad) break;
     }
     index += static_cast<std::uint32_t>(at);
@@ -389,7 +389,7 @@ bool EventDecoder::start(std::span<const std::byte> payload) {
   State& s = *state_;
   s.bad = true;
   s.index = s.head.count = 0;
-  const auto head = parse_event_block_head(payload, s.checksums);
+  const auto head = parse_event_chunk_head(payload, s.checksums);
   if (!head) return false;
   payload = payload.subspan(sizeof *head);
   for (std::size_t i = 0; i < kEventColumns; ++i) {

@@ -1,4 +1,4 @@
-// Turns the payload of an EVENTS block back into events. Takes hostile bytes: whatever they are, it ends, stays within
+// Turns the payload of an EVENTS chunk back into events. Takes hostile bytes: whatever they are, it ends, stays within
 // its memory (about 1 MB and the size of the columns) and gives at most as many events as the block's head says.
 // One thread at a time.
 #pragma once
@@ -10,13 +10,13 @@
 #include <span>
 
 #include "tape/event.h"
-#include "tape/event_block.h"
+#include "tape/event_chunk.h"
 #include "tape/tape_parts.h"
 
 namespace heaptape {
 
 // The head of an EVENTS payload, if it is whole, right and sensible. `payload` may be just its beginning.
-std::optional<format::EventBlockHead> parse_event_block_head(std::span<const std::byte> payload, Checksums checksums);
+std::optional<format::EventChunkHead> parse_event_chunk_head(std::span<const std::byte> payload, Checksums checksums);
 
 class EventDecoder {
 public:

@@ -25,7 +25,7 @@
 #include "base/byte_cursor.h"
 #include "base/check.h"
 #include "tape/compression.h"
-#include "tape/event_block.h"
+#include "tape/event_chunk.h"
 #include "tape/event_model.h"
 
 namespace heaptape {
@@ -46,8 +46,8 @@ constexpr std::size_t sum_of_most() {
   for (const std::size_t bytes : kMostBytes) sum += bytes;
   return sum;
 }
-static_assert(sizeof(EventBlockHead) + EventEncoder::kMaxEvents * sum_of_most() <= kMaxPayloadBytes);
-static_assert(EventEncoder::kMaxEvents <= kMaxEventsPerBlock);
+static_assert(sizeof(EventChunkHead) + EventEncoder::kMaxEvents * sum_of_most() <= kMaxPayloadBytes);
+static_assert(EventEncoder::kMaxEvents <= kMaxEventsPerChunk);
 
 constexpr unsigned kSiteIndexBits = 17;  // twice as many slots as there can be sites
 constexpr unsigned kStrayIndexBits = 13; // twice as many as strays
@@ -187,7 +187,7 @@ struct EventEncoder::State {
       return bits(Place::Freed);
     }
     if (model.context->behind == address) {
-      model.context->behind += chunk_bytes(size);
+      model.context->behind += footprint_bytes(size);
       return bits(Place::Behind);
     }
     return bits(put_unexpected_place(list, address, size));
@@ -365,7 +365,7 @@ std::uint64_t EventEncoder::first_number() const { return state_->first_number; 
 std::span<const std::byte> EventEncoder::finish() {
   State& s = *state_;
   HT_CHECK(s.count != 0);
-  EventBlockHead head{};
+  EventChunkHead head{};
   head.first_number = s.first_number;
   head.first_us = s.first_us;
   head.last_us = s.last_us;
@@ -378,7 +378,7 @@ std::span<const std::byte> EventEncoder::finish() {
     head.columns[i].raw_bytes = static_cast<std::uint32_t>(column.size());
     head.columns[i].stored_bytes = static_cast<std::uint32_t>(s.payload.size() - before);
   }
-  head.checksum = event_block_head_checksum(head);
+  head.checksum = event_chunk_head_checksum(head);
   std::memcpy(s.payload.data(), &head, sizeof head);
   s.count = 0;
   return s.payload;

@@ -1,5 +1,5 @@
-// Turns a run of events into the payload of one EVENTS block. Self-contained: a block can be decoded without any other
-// block (addresses of blocks allocated in earlier EVENTS blocks are written out). One thread at a time.
+// Turns a run of events into the payload of one EVENTS chunk. Self-contained: a block can be decoded without any other
+// block (addresses of blocks allocated in earlier EVENTS chunks are written out). One thread at a time.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What the encoder and the decoder of an EVENTS block both know at each event, and what they expect of the next one.
+// What the encoder and the decoder of an EVENTS chunk both know at each event, and what they expect of the next one.
 // Both keep the same state by seeing the same events, so an expectation that comes true costs a few bits. Everything is
 // forgotten at the start of a block. All of this is part of the tape format; docs/tape-format.md says it in words.
 #pragma once
@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "tape/event_block.h"
+#include "tape/event_chunk.h"
 #include "tape/freed_list.h"
 #include "wire/event_kind.h"
 
@@ -44,7 +44,7 @@ enum class Place : std::uint8_t {
   Behind = 1,      // behind the last block from fresh memory
   BehindOther = 2, // behind the one before that
   InList = 3,      // elsewhere in the list of freed blocks: column Positions
-  Stray = 4,       // released in this EVENTS block, but made before it: column Strays
+  Stray = 4,       // released in this EVENTS chunk, but made before it: column Strays
   Written = 5,     // column Addresses
   Same = 6,        // a reallocation that did not move
   Nowhere = 7,     // a reallocation that gave address 0
@@ -55,7 +55,7 @@ enum class Origin : std::uint8_t {
   Newest = 0,  // the newest live one of the site that made the last one released here
   SameAge = 1, // made as many events ago as the last one released here
   Age = 2,     // column Ages
-  Written = 3, // made before this EVENTS block: column Releases
+  Written = 3, // made before this EVENTS chunk: column Releases
   None = 4,    // realloc(NULL)
 };
 
@@ -122,13 +122,13 @@ constexpr std::size_t after_three_sites(std::uint64_t history) {
 constexpr std::size_t after_one_site(std::uint64_t history) { return history & ((1u << kContextBits) - 1); }
 
 // What glibc's malloc takes for a request.
-constexpr std::uint64_t chunk_bytes(std::uint64_t size) {
+constexpr std::uint64_t footprint_bytes(std::uint64_t size) {
   return std::max<std::uint64_t>((size + 23) & ~std::uint64_t{15}, 32);
 }
 
 // 2..66: the chunk in units of 16 bytes. 67..130: larger ones, by a hash of it.
 constexpr std::uint16_t size_class_of(std::uint64_t size) {
-  const std::uint64_t units = chunk_bytes(size) >> 4;
+  const std::uint64_t units = footprint_bytes(size) >> 4;
   return static_cast<std::uint16_t>(units <= 66 ? units : 67 + ((units * kMix) >> 58));
 }
 
@@ -144,7 +144,7 @@ struct ThreadContext {
   // A block from fresh memory somewhere else than expected.
   void went_elsewhere(std::uint64_t address, std::uint64_t size) {
     behind_other = behind;
-    behind = address + chunk_bytes(size);
+    behind = address + footprint_bytes(size);
   }
 };
 
@@ -162,9 +162,9 @@ struct EventModel {
   std::uint16_t after_one[std::size_t{1} << kContextBits];
   ThreadContext contexts[kThreadSlots];
   FreedList all_lists[kListSlots + kSizeClasses];
-  std::uint64_t strays[kStrays]; // ring of released blocks that were made before this EVENTS block
+  std::uint64_t strays[kStrays]; // ring of released blocks that were made before this EVENTS chunk
   Site sites[kLastSite + 1];
-  Made made[format::kMaxEventsPerBlock]; // valid below the current event
+  Made made[format::kMaxEventsPerChunk]; // valid below the current event
 
   void reset() {
     site_count = 1;

@@ -4,23 +4,23 @@
 
 namespace heaptape::format {
 
-std::string block_type_name(std::uint8_t type) {
-  switch (static_cast<BlockType>(type)) {
-  case BlockType::Meta: return "META";
-  case BlockType::Modules: return "MODULES";
-  case BlockType::Stacks: return "STACKS";
-  case BlockType::Threads: return "THREADS";
-  case BlockType::Events: return "EVENTS";
-  case BlockType::Marks: return "MARKS";
-  case BlockType::Samples: return "SAMPLES";
-  case BlockType::Snapshot: return "SNAPSHOT";
-  case BlockType::Symbols: return "SYMBOLS";
-  case BlockType::Index: return "INDEX";
-  case BlockType::Summary: return "SUMMARY";
-  case BlockType::IndexPart: return "INDEX PART";
-  case BlockType::Maps: return "MAPS";
-  case BlockType::Cpu: return "CPU";
-  case BlockType::Pools: return "POOLS";
+std::string chunk_type_name(std::uint8_t type) {
+  switch (static_cast<ChunkType>(type)) {
+  case ChunkType::Meta: return "META";
+  case ChunkType::Modules: return "MODULES";
+  case ChunkType::Stacks: return "STACKS";
+  case ChunkType::Threads: return "THREADS";
+  case ChunkType::Events: return "EVENTS";
+  case ChunkType::Marks: return "MARKS";
+  case ChunkType::Samples: return "SAMPLES";
+  case ChunkType::Snapshot: return "SNAPSHOT";
+  case ChunkType::Symbols: return "SYMBOLS";
+  case ChunkType::Index: return "INDEX";
+  case ChunkType::Summary: return "SUMMARY";
+  case ChunkType::IndexPart: return "INDEX PART";
+  case ChunkType::Maps: return "MAPS";
+  case ChunkType::Cpu: return "CPU";
+  case ChunkType::Pools: return "POOLS";
   }
   return "type " + std::to_string(type);
 }
@@ -31,9 +31,9 @@ std::uint64_t file_header_checksum(const FileHeader& header) {
   return checksum(std::as_bytes(std::span(&header, 1)).first(offsetof(FileHeader, checksum)));
 }
 
-std::uint32_t block_header_checksum(const BlockHeader& header) {
+std::uint32_t chunk_header_checksum(const ChunkHeader& header) {
   return static_cast<std::uint32_t>(
-      checksum(std::as_bytes(std::span(&header, 1)).first(offsetof(BlockHeader, header_checksum))));
+      checksum(std::as_bytes(std::span(&header, 1)).first(offsetof(ChunkHeader, header_checksum))));
 }
 
 } // namespace heaptape::format

@@ -36,7 +36,7 @@ struct FileHeader {
 static_assert(sizeof(FileHeader) == 64 && offsetof(FileHeader, checksum) == 56);
 inline constexpr std::uint32_t kMaxFileHeaderBytes = 4096;
 
-enum class BlockType : std::uint8_t {
+enum class ChunkType : std::uint8_t {
   Meta = 1,
   Modules = 2,
   Stacks = 3,
@@ -53,26 +53,26 @@ enum class BlockType : std::uint8_t {
   Cpu = 14,
   Pools = 15,
 };
-inline constexpr std::uint8_t kBlockTypes = 16;
+inline constexpr std::uint8_t kChunkTypes = 16;
 
 // "EVENTS", ...; "type 77" for a number without a name.
-std::string block_type_name(std::uint8_t type);
+std::string chunk_type_name(std::uint8_t type);
 
 enum class Codec : std::uint8_t { Raw = 0, Zstd = 1 };
 
-// First eight bytes of every block; not text, and not valid UTF-8, so it does not occur by chance in what tapes hold.
+// First eight bytes of every chunk; not text, and not valid UTF-8, so it does not occur by chance in what tapes hold.
 inline constexpr std::uint64_t kSync = 0x0a'9e'6b'd3'b7'c4'e1'f1;
 
 //   offset  size
 //        0     8  sync marker, bytes f1 e1 c4 b7 d3 6b 9e 0a
 //        8     1  type
 //        9     1  codec of the payload: 0 raw, 1 one zstd frame
-//       10     2  flags, 0; a reader skips a block with flags it does not know
+//       10     2  flags, 0; a reader skips a chunk with flags it does not know
 //       12     4  stored_bytes: size of the payload in the file
 //       16     8  XXH3-64 of the payload as stored
 //       24     4  raw_bytes: size of the payload decompressed
 //       28     4  low half of the XXH3-64 of bytes 0..27
-struct BlockHeader {
+struct ChunkHeader {
   std::uint64_t sync;
   std::uint8_t type;
   std::uint8_t codec;
@@ -82,7 +82,7 @@ struct BlockHeader {
   std::uint32_t raw_bytes;
   std::uint32_t header_checksum;
 };
-static_assert(sizeof(BlockHeader) == 32 && offsetof(BlockHeader, header_checksum) == 28);
+static_assert(sizeof(ChunkHeader) == 32 && offsetof(ChunkHeader, header_checksum) == 28);
 
 // No payload is larger than this, stored or raw.
 inline constexpr std::uint32_t kMaxPayloadBytes = std::uint32_t{16} << 20;
@@ -93,8 +93,8 @@ inline constexpr std::uint64_t kMaxRatio = 32;
 inline constexpr std::uint32_t kMaxStackNodes = std::uint32_t{1} << 24;
 
 std::uint64_t checksum(std::span<const std::byte> bytes);
-// What belongs into `checksum` of a FileHeader and into `header_checksum` of a BlockHeader.
+// What belongs into `checksum` of a FileHeader and into `header_checksum` of a ChunkHeader.
 std::uint64_t file_header_checksum(const FileHeader& header);
-std::uint32_t block_header_checksum(const BlockHeader& header);
+std::uint32_t chunk_header_checksum(const ChunkHeader& header);
 
 } // namespace heaptape::format

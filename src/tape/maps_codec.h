@@ -1,4 +1,4 @@
-// Payloads of MAPS blocks, before compression.
+// Payloads of MAPS chunks, before compression.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace heaptape {
 void put_maps(std::uint64_t first, std::span<const MapsChange> changes, const MapNames& names,
               std::vector<std::byte>& out);
 
-// Adds to what earlier blocks gave. Takes hostile bytes; false, with everything up to there added, when they make no
+// Adds to what earlier chunks gave. Takes hostile bytes; false, with everything up to there added, when they make no
 // sense.
 bool parse_maps(std::span<const std::byte> payload, Maps& maps);
 

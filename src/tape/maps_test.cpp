@@ -51,7 +51,7 @@ TEST(Maps, EveryMomentComesBackAsItWas) {
   EXPECT_EQ(maps.last_until(5000), 2u);
 }
 
-TEST(Maps, ABlockForEachMomentReadsTheSame) {
+TEST(Maps, AChunkForEachMomentReadsTheSame) {
   const Three three;
   Maps maps;
   for (std::size_t i = 0; i < 3; ++i) {

@@ -18,14 +18,14 @@ class Pass {
 public:
   Pass(const TapeReader& tape, const ParallelEvents& options, const Look& look)
       : tape_(tape), options_(options), look_(look), slots_(slots(threads(options))) {
-    const auto& blocks = tape.event_blocks();
-    const auto begin = std::partition_point(blocks.begin(), blocks.end(), [&](const EventBlockInfo& block) {
-      return block.first_number + block.count <= options.first;
+    const auto& chunks = tape.event_chunks();
+    const auto begin = std::partition_point(chunks.begin(), chunks.end(), [&](const EventChunkInfo& chunk) {
+      return chunk.first_number + chunk.count <= options.first;
     });
     const auto end = std::partition_point(
-        begin, blocks.end(), [&](const EventBlockInfo& block) { return block.first_number <= options.last; });
-    handed_over_ = next_ = static_cast<std::size_t>(begin - blocks.begin());
-    end_ = static_cast<std::size_t>(end - blocks.begin());
+        begin, chunks.end(), [&](const EventChunkInfo& chunk) { return chunk.first_number <= options.last; });
+    handed_over_ = next_ = static_cast<std::size_t>(begin - chunks.begin());
+    end_ = static_cast<std::size_t>(end - chunks.begin());
   }
 
   EventsPass run(const Done& done) {
@@ -44,7 +44,7 @@ private:
     std::uint64_t unknown_stacks = 0;
   };
 
-  Slot& slot_of(std::size_t block) { return slots_[block % slots_.size()]; }
+  Slot& slot_of(std::size_t chunk) { return slots_[chunk % slots_.size()]; }
 
   void work() {
     EventCursor cursor = tape_.events(options_.first);
@@ -52,14 +52,14 @@ private:
     for (;;) {
       room_.wait(lock, [&] { return stop_ || next_ == end_ || next_ < handed_over_ + slots_.size(); });
       if (stop_ || next_ == end_) return;
-      const std::size_t block = next_++;
+      const std::size_t chunk = next_++;
       lock.unlock();
-      cursor.read_block(block);
+      cursor.read_chunk(chunk);
       for (auto run = cursor.next_run_until(options_.last); !run.empty() && !stop_.load(std::memory_order_relaxed);
            run = cursor.next_run_until(options_.last))
-        look_(block % slots_.size(), run);
+        look_(chunk % slots_.size(), run);
       lock.lock();
-      slot_of(block) = {true, cursor.damage(), cursor.unknown_stacks()};
+      slot_of(chunk) = {true, cursor.damage(), cursor.unknown_stacks()};
       ready_.notify_one();
     }
   }
@@ -103,9 +103,9 @@ private:
   std::mutex mutex_; // of all below; a slot that is ready is the calling thread's
   std::condition_variable room_, ready_;
   std::vector<Slot> slots_;
-  std::size_t next_ = 0; // block that a worker takes next
+  std::size_t next_ = 0; // chunk that a worker takes next
   std::size_t end_ = 0;
-  std::size_t handed_over_ = 0;    // blocks before it are
+  std::size_t handed_over_ = 0;    // chunks before it are
   std::atomic<bool> stop_ = false; // also read without the mutex
 };
 

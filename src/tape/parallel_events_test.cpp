@@ -64,19 +64,19 @@ TEST(ParallelEvents, ATapeWithoutEventsGivesNone) {
   EXPECT_TRUE(gather(reader.value(), {.threads = 3}).events.empty());
 }
 
-TEST(ParallelEvents, SaysWhichBlocksAreDamagedInTheirOrder) {
+TEST(ParallelEvents, SaysWhichChunksAreDamagedInTheirOrder) {
   const SampleTape sample(5'000);
   auto bytes = sample.bytes(100);
   const auto reader = TapeReader::from_bytes(bytes, "sample.tape");
   ASSERT_TRUE(reader.ok());
-  const auto& blocks = reader.value().event_blocks();
-  for (const std::size_t block : {3u, 17u, 18u}) bytes[blocks[block].offset + blocks[block].bytes - 1] ^= std::byte{1};
+  const auto& chunks = reader.value().event_chunks();
+  for (const std::size_t chunk : {3u, 17u, 18u}) bytes[chunks[chunk].offset + chunks[chunk].bytes - 1] ^= std::byte{1};
   const Gathered gathered = gather(reader.value(), {.threads = 4});
   EXPECT_EQ(gathered.events.size(), 4'700u);
   ASSERT_EQ(gathered.pass.damage.size(), 3u);
-  EXPECT_EQ(gathered.pass.damage[0].offset, blocks[3].offset);
-  EXPECT_EQ(gathered.pass.damage[1].offset, blocks[17].offset);
-  EXPECT_EQ(gathered.pass.damage[2].offset, blocks[18].offset);
+  EXPECT_EQ(gathered.pass.damage[0].offset, chunks[3].offset);
+  EXPECT_EQ(gathered.pass.damage[1].offset, chunks[17].offset);
+  EXPECT_EQ(gathered.pass.damage[2].offset, chunks[18].offset);
 }
 
 TEST(ParallelEvents, EndsWhenAskedToStop) {

@@ -103,18 +103,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::map<std::uint32_t, Pool> pools;
   std::optional<Summary> summary;
   Symbols symbols;
-  switch (static_cast<format::BlockType>(data[0])) {
-  case format::BlockType::Meta: (void)parse_meta(input, meta); break;
-  case format::BlockType::Modules: (void)parse_modules(input, modules); break;
-  case format::BlockType::Threads: (void)parse_threads(input, threads); break;
-  case format::BlockType::Samples: (void)parse_samples(input, samples); break;
-  case format::BlockType::Marks: (void)parse_marks(input, marks); break;
-  case format::BlockType::Pools: (void)parse_pools(input, pools); break;
-  case format::BlockType::Summary: HT_CHECK(parse_summary(input, summary) == summary.has_value()); break;
-  case format::BlockType::Symbols: check_symbols(input, symbols); break;
-  case format::BlockType::Stacks: check_stacks(input); break;
-  case format::BlockType::Maps: check_maps(input); break;
-  case format::BlockType::Cpu: check_cpu(input); break;
+  switch (static_cast<format::ChunkType>(data[0])) {
+  case format::ChunkType::Meta: (void)parse_meta(input, meta); break;
+  case format::ChunkType::Modules: (void)parse_modules(input, modules); break;
+  case format::ChunkType::Threads: (void)parse_threads(input, threads); break;
+  case format::ChunkType::Samples: (void)parse_samples(input, samples); break;
+  case format::ChunkType::Marks: (void)parse_marks(input, marks); break;
+  case format::ChunkType::Pools: (void)parse_pools(input, pools); break;
+  case format::ChunkType::Summary: HT_CHECK(parse_summary(input, summary) == summary.has_value()); break;
+  case format::ChunkType::Symbols: check_symbols(input, symbols); break;
+  case format::ChunkType::Stacks: check_stacks(input); break;
+  case format::ChunkType::Maps: check_maps(input); break;
+  case format::ChunkType::Cpu: check_cpu(input); break;
   default: check_events(input);
   }
   return 0;

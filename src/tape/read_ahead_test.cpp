@@ -20,7 +20,7 @@ TEST(ReadAhead, GivesTheEventsOfTheCursor) {
     }
     EXPECT_EQ(number, std::max<std::uint64_t>(first, 50'001));
     EXPECT_TRUE(events.next_run().empty());
-    EXPECT_EQ(events.cursor().skipped_blocks(), 0u);
+    EXPECT_EQ(events.cursor().skipped_chunks(), 0u);
   }
 }
 
@@ -45,20 +45,20 @@ TEST(ReadAhead, GivesNothingMoreAfterStop) {
   events.stop();
   EXPECT_EQ(run[0], sample.events[0]);
   EXPECT_TRUE(events.next_run().empty());
-  EXPECT_EQ(events.cursor().skipped_blocks(), 0u);
+  EXPECT_EQ(events.cursor().skipped_chunks(), 0u);
 }
 
 TEST(ReadAhead, SaysWhatWasDamaged) {
   auto bytes = SampleTape(1000).bytes(100);
   const auto whole = TapeReader::from_bytes(bytes, "sample.tape");
   ASSERT_TRUE(whole.ok());
-  const EventBlockInfo& block = whole.value().event_blocks()[3];
-  bytes[block.offset + block.bytes - 1] ^= std::byte{1};
+  const EventChunkInfo& chunk = whole.value().event_chunks()[3];
+  bytes[chunk.offset + chunk.bytes - 1] ^= std::byte{1};
   ReadAhead events(whole.value().events());
   std::uint64_t count = 0;
   for (auto run = events.next_run(); !run.empty(); run = events.next_run()) count += run.size();
   EXPECT_EQ(count, 900u);
-  EXPECT_EQ(events.cursor().skipped_blocks(), 1u);
+  EXPECT_EQ(events.cursor().skipped_chunks(), 1u);
 }
 
 } // namespace

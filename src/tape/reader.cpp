@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "tape/block_scanner.h"
+#include "tape/chunk_scanner.h"
 #include "tape/event_decoder.h"
 #include "tape/tape_loader.h"
 
@@ -46,29 +46,29 @@ const CpuProfile& TapeReader::cpu() const { return state_->tape.cpu; }
 const std::optional<Summary>& TapeReader::summary() const { return state_->tape.summary; }
 const Symbols& TapeReader::symbols() const { return state_->tape.symbols; }
 const std::vector<Damage>& TapeReader::damage() const { return state_->tape.damage; }
-const std::vector<BlockTypeSize>& TapeReader::block_sizes() const { return state_->tape.block_sizes; }
-const std::vector<EventBlockInfo>& TapeReader::event_blocks() const { return state_->tape.event_blocks; }
+const std::vector<ChunkTypeSize>& TapeReader::chunk_sizes() const { return state_->tape.chunk_sizes; }
+const std::vector<EventChunkInfo>& TapeReader::event_chunks() const { return state_->tape.event_chunks; }
 std::uint64_t TapeReader::file_bytes() const { return state_->tape.source.size(); }
 std::uint64_t TapeReader::event_count() const { return state_->tape.event_count; }
-std::uint64_t TapeReader::unknown_blocks() const { return state_->tape.unknown_blocks; }
+std::uint64_t TapeReader::unknown_chunks() const { return state_->tape.unknown_chunks; }
 
 std::uint64_t TapeReader::events_fingerprint() const { return state_->tape.events_fingerprint; }
 const std::vector<std::byte>& TapeReader::index() const { return state_->tape.index; }
 std::uint64_t TapeReader::append_offset() const { return state_->tape.append_offset; }
 
-std::vector<Damage> TapeReader::check_event_blocks() const {
+std::vector<Damage> TapeReader::check_event_chunks() const {
   const LoadedTape& tape = state_->tape;
   std::vector<Damage> found;
   std::vector<std::byte> buffer;
-  for (const EventBlockInfo& block : tape.event_blocks) {
+  for (const EventChunkInfo& chunk : tape.event_chunks) {
     const auto header =
-        parse_block_header(tape.source.read(block.offset, sizeof(format::BlockHeader), buffer), tape.checksums);
+        parse_chunk_header(tape.source.read(chunk.offset, sizeof(format::ChunkHeader), buffer), tape.checksums);
     const auto payload =
-        header ? tape.source.read(block.offset + sizeof(format::BlockHeader), header->stored_bytes, buffer)
+        header ? tape.source.read(chunk.offset + sizeof(format::ChunkHeader), header->stored_bytes, buffer)
                : std::span<const std::byte>();
     const bool holds = header && payload.size() == header->stored_bytes &&
                        (tape.checksums == Checksums::Ignore || format::checksum(payload) == header->payload_checksum);
-    if (!holds) found.push_back({block.offset, block.bytes, "checksum differs"});
+    if (!holds) found.push_back({chunk.offset, chunk.bytes, "checksum differs"});
   }
   return found;
 }
@@ -76,10 +76,10 @@ std::vector<Damage> TapeReader::check_event_blocks() const {
 std::optional<std::vector<std::byte>> TapeReader::read_index_part(std::uint64_t offset) const {
   const LoadedTape& tape = state_->tape;
   std::vector<std::byte> buffer;
-  const auto header = parse_block_header(tape.source.read(offset, sizeof(format::BlockHeader), buffer), tape.checksums);
-  if (!header || header->type != static_cast<std::uint8_t>(format::BlockType::IndexPart) || header->flags != 0)
+  const auto header = parse_chunk_header(tape.source.read(offset, sizeof(format::ChunkHeader), buffer), tape.checksums);
+  if (!header || header->type != static_cast<std::uint8_t>(format::ChunkType::IndexPart) || header->flags != 0)
     return std::nullopt;
-  const auto stored = tape.source.read(offset + sizeof(format::BlockHeader), header->stored_bytes, buffer);
+  const auto stored = tape.source.read(offset + sizeof(format::ChunkHeader), header->stored_bytes, buffer);
   if (stored.size() != header->stored_bytes ||
       (tape.checksums == Checksums::Verify && format::checksum(stored) != header->payload_checksum))
     return std::nullopt;
@@ -96,43 +96,43 @@ constexpr std::size_t kRun = 512; // events decoded at a time; they stay in the 
 
 struct EventCursor::State {
   const LoadedTape& tape;
-  std::size_t next_block = 0;
-  std::size_t end_block = 0;
+  std::size_t next_chunk = 0;
+  std::size_t end_chunk = 0;
   std::uint64_t first_number = 0; // events before these are passed over
   std::uint64_t first_us = 0;
   EventDecoder decoder;
   bool decoding = false;
   std::uint64_t unknown_stacks = 0;
-  std::vector<Damage> damage; // one per skipped block
+  std::vector<Damage> damage; // one per skipped chunk
   std::vector<std::byte> buffer;
   std::array<Event, kRun> run;
 
-  State(const LoadedTape& loaded, std::size_t block, std::uint64_t number, std::uint64_t time_us)
-      : tape(loaded), next_block(block), end_block(loaded.event_blocks.size()), first_number(number), first_us(time_us),
+  State(const LoadedTape& loaded, std::size_t chunk, std::uint64_t number, std::uint64_t time_us)
+      : tape(loaded), next_chunk(chunk), end_chunk(loaded.event_chunks.size()), first_number(number), first_us(time_us),
         decoder(loaded.checksums) {}
 
-  const EventBlockInfo& block() const { return tape.event_blocks[next_block - 1]; }
+  const EventChunkInfo& block() const { return tape.event_chunks[next_chunk - 1]; }
 
   void skip(const char* why) { damage.push_back({block().offset, block().bytes, why}); }
 
-  // Begins to decode the next block that can be; false when there is none.
-  bool open_block() {
-    while (next_block < end_block) {
-      ++next_block;
+  // Begins to decode the next chunk that can be; false when there is none.
+  bool open_chunk() {
+    while (next_chunk < end_chunk) {
+      ++next_chunk;
       const auto header =
-          parse_block_header(tape.source.read(block().offset, sizeof(format::BlockHeader), buffer), tape.checksums);
+          parse_chunk_header(tape.source.read(block().offset, sizeof(format::ChunkHeader), buffer), tape.checksums);
       if (!header) {
         skip("changed since the tape was opened");
         continue;
       }
-      const auto payload = tape.source.read(block().offset + sizeof(format::BlockHeader), header->stored_bytes, buffer);
+      const auto payload = tape.source.read(block().offset + sizeof(format::ChunkHeader), header->stored_bytes, buffer);
       if (payload.size() != header->stored_bytes ||
           (tape.checksums == Checksums::Verify && format::checksum(payload) != header->payload_checksum)) {
         skip("checksum differs");
         continue;
       }
       if (!decoder.start(payload)) {
-        skip("EVENTS block makes no sense");
+        skip("EVENTS chunk makes no sense");
         continue;
       }
       return true;
@@ -150,10 +150,10 @@ EventCursor::~EventCursor() = default;
 std::span<const Event> EventCursor::decode(std::span<Event> room) {
   State& s = *state_;
   for (;;) {
-    if (!s.decoding && !(s.decoding = s.open_block())) return {};
+    if (!s.decoding && !(s.decoding = s.open_chunk())) return {};
     auto events = s.decoder.next(room);
     if (events.empty()) {
-      if (s.decoder.failed()) s.skip("EVENTS block makes no sense");
+      if (s.decoder.failed()) s.skip("EVENTS chunk makes no sense");
       s.decoding = false;
       continue;
     }
@@ -182,34 +182,34 @@ bool EventCursor::refill() {
 
 std::span<const Event> EventCursor::next_run(std::span<Event> room) { return at_ == end_ ? decode(room) : next_run(); }
 
-void EventCursor::read_block(std::size_t block) {
+void EventCursor::read_chunk(std::size_t chunk) {
   State& s = *state_;
-  s.next_block = std::min(block, s.tape.event_blocks.size());
-  s.end_block = std::min(block + 1, s.tape.event_blocks.size());
+  s.next_chunk = std::min(chunk, s.tape.event_chunks.size());
+  s.end_chunk = std::min(chunk + 1, s.tape.event_chunks.size());
   s.decoding = false;
   s.damage.clear();
   s.unknown_stacks = 0;
   at_ = end_ = nullptr;
 }
 
-std::uint64_t EventCursor::skipped_blocks() const { return state_->damage.size(); }
+std::uint64_t EventCursor::skipped_chunks() const { return state_->damage.size(); }
 const std::vector<Damage>& EventCursor::damage() const { return state_->damage; }
 std::uint64_t EventCursor::unknown_stacks() const { return state_->unknown_stacks; }
 
 EventCursor TapeReader::events(std::uint64_t first) const {
   const LoadedTape& tape = state_->tape;
-  const auto block = std::partition_point(tape.event_blocks.begin(), tape.event_blocks.end(),
+  const auto chunk = std::partition_point(tape.event_chunks.begin(), tape.event_chunks.end(),
                                           [&](const auto& info) { return info.first_number + info.count <= first; });
   return EventCursor(std::make_unique<EventCursor::State>(
-      tape, static_cast<std::size_t>(block - tape.event_blocks.begin()), first, 0));
+      tape, static_cast<std::size_t>(chunk - tape.event_chunks.begin()), first, 0));
 }
 
 EventCursor TapeReader::events_from_time(std::uint64_t time_us) const {
   const LoadedTape& tape = state_->tape;
-  const auto block = std::partition_point(tape.event_blocks.begin(), tape.event_blocks.end(),
+  const auto chunk = std::partition_point(tape.event_chunks.begin(), tape.event_chunks.end(),
                                           [&](const auto& info) { return info.last_us < time_us; });
   return EventCursor(std::make_unique<EventCursor::State>(
-      tape, static_cast<std::size_t>(block - tape.event_blocks.begin()), 0, time_us));
+      tape, static_cast<std::size_t>(chunk - tape.event_chunks.begin()), 0, time_us));
 }
 
 } // namespace heaptape

@@ -1,5 +1,5 @@
 // Reads a tape: everything but the events at once, the events as a stream. A damaged or cut-off tape is input, not an
-// error: every whole block is read and what was skipped is in `damage()`. Reading while the tape is being written is
+// error: every whole chunk is read and what was skipped is in `damage()`. Reading while the tape is being written is
 // allowed: the end seen when it was opened is the end.
 #pragma once
 
@@ -49,22 +49,22 @@ public:
   const std::optional<Summary>& summary() const; // absent: the recording was cut off, or is still running
   const Symbols& symbols() const;                // empty: the tape was never symbolized, or nothing was known
   const std::vector<Damage>& damage() const;
-  const std::vector<BlockTypeSize>& block_sizes() const; // by block type, only those that occur
-  const std::vector<EventBlockInfo>& event_blocks() const;
+  const std::vector<ChunkTypeSize>& chunk_sizes() const; // by chunk type, only those that occur
+  const std::vector<EventChunkInfo>& event_chunks() const;
   std::uint64_t file_bytes() const;
-  std::uint64_t event_count() const; // in the readable blocks
-  // Tells these events from all others: a hash over place and checksum of every readable block of events.
+  std::uint64_t event_count() const; // in the readable chunks
+  // Tells these events from all others: a hash over place and checksum of every readable chunk of events.
   std::uint64_t events_fingerprint() const;
-  std::uint64_t unknown_blocks() const; // of a type, or with flags, that only a newer heaptape knows
+  std::uint64_t unknown_chunks() const; // of a type, or with flags, that only a newer heaptape knows
 
-  // Reads every block of events and compares its checksum, which opening leaves for later: about as quick as the disk.
-  std::vector<Damage> check_event_blocks() const;
+  // Reads every chunk of events and compares its checksum, which opening leaves for later: about as quick as the disk.
+  std::vector<Damage> check_event_chunks() const;
 
-  // Payload of the last whole INDEX block; empty: there is none.
+  // Payload of the last whole INDEX chunk; empty: there is none.
   const std::vector<std::byte>& index() const;
-  // Payload of the INDEX PART block that begins at this offset; nothing when there is none, or it is damaged.
+  // Payload of the INDEX PART chunk that begins at this offset; nothing when there is none, or it is damaged.
   std::optional<std::vector<std::byte>> read_index_part(std::uint64_t offset) const;
-  // Where a block may be appended: the end of the file, or of its last whole block when the last one is torn or is part
+  // Where a chunk may be appended: the end of the file, or of its last whole chunk when the last one is torn or is part
   // of an index that was never finished.
   std::uint64_t append_offset() const;
 
@@ -80,14 +80,14 @@ private:
 };
 
 // Walks over the events in order; decodes a few at a time, so it needs little memory. An event's stack is always an
-// index into stacks(): one that the tape does not hold (its block was damaged) reads as 0. One thread at a time.
+// index into stacks(): one that the tape does not hold (its chunk was damaged) reads as 0. One thread at a time.
 class EventCursor {
 public:
   EventCursor(EventCursor&&) noexcept;
   EventCursor& operator=(EventCursor&&) noexcept;
   ~EventCursor();
 
-  // The next event; nullptr at the end. Valid until the next call. Blocks that turn out damaged are skipped and
+  // The next event; nullptr at the end. Valid until the next call. Chunks that turn out damaged are skipped and
   // counted.
   const Event* next() {
     if (at_ == end_ && !refill()) return nullptr;
@@ -117,11 +117,11 @@ public:
   }
   // As next_run(), but decoded into `room`, which is not empty; what next_run() or next() would still give comes first.
   std::span<const Event> next_run(std::span<Event> room);
-  // Goes to one block of TapeReader::event_blocks(), by its place there, and ends behind it. Events before the one that
+  // Goes to one chunk of TapeReader::event_chunks(), by its place there, and ends behind it. Events before the one that
   // the cursor was made for are still passed over; its list of damage starts over.
-  void read_block(std::size_t block);
-  // How many blocks could not be decoded so far, in whole or in part.
-  std::uint64_t skipped_blocks() const;
+  void read_chunk(std::size_t chunk);
+  // How many chunks could not be decoded so far, in whole or in part.
+  std::uint64_t skipped_chunks() const;
   // Where they are and what is wrong with each.
   const std::vector<Damage>& damage() const;
   // How many events so far named a stack that is not on the tape.

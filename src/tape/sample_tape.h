@@ -1,4 +1,4 @@
-// A small tape with something in every block, built again for each test: the same bytes every time.
+// A small tape with something in every chunk, built again for each test: the same bytes every time.
 #pragma once
 
 #include <stdlib.h>
@@ -94,13 +94,13 @@ struct SampleTape {
         live.erase(live.begin() + static_cast<std::ptrdiff_t>(which));
       } else if (choice < 19) {
         event.kind = below(2) == 0 ? EventKind::Realloc : EventKind::ReallocArray;
-        Live& block = live.back();
-        event.old_address = block.address;
-        made_at = block.made_at;
-        event.address = below(2) == 0 ? block.address : new_address();
+        Live& chunk = live.back();
+        event.old_address = chunk.address;
+        made_at = chunk.made_at;
+        event.address = below(2) == 0 ? chunk.address : new_address();
         event.size = size();
         event.old_released = below(10) == 0;
-        block = {event.address, number};
+        chunk = {event.address, number};
       } else {
         constexpr EventKind kKinds[] = {EventKind::MmapAnonymous, EventKind::MmapFile, EventKind::Munmap,
                                         EventKind::Mremap, EventKind::ReallocRelease};
@@ -137,8 +137,8 @@ struct SampleTape {
     }
   }
 
-  // Writes it with an EVENTS block for every `events_per_block` events, and gives the bytes.
-  std::vector<std::byte> bytes(std::size_t events_per_block = EventEncoder::kMaxEvents) const {
+  // Writes it with an EVENTS chunk for every `events_per_chunk` events, and gives the bytes.
+  std::vector<std::byte> bytes(std::size_t events_per_chunk = EventEncoder::kMaxEvents) const {
     std::string path = "/tmp/heaptape-sample-XXXXXX";
     const int fd = ::mkstemp(path.data());
     HT_CHECK(fd >= 0);
@@ -157,7 +157,7 @@ struct SampleTape {
     }
     for (std::size_t i = 0; i < events.size(); ++i) {
       encoder.add(events[i], allocated_at[i]);
-      if (encoder.count() == events_per_block) HT_CHECK(writer.add_events(encoder).ok());
+      if (encoder.count() == events_per_chunk) HT_CHECK(writer.add_events(encoder).ok());
     }
     if (!encoder.empty()) HT_CHECK(writer.add_events(encoder).ok());
     HT_CHECK(writer.add_threads(threads).ok() && writer.add_samples(samples).ok() && writer.add_symbols(symbols).ok() &&

@@ -1,4 +1,4 @@
-// Payloads of SYMBOLS blocks, before compression. Each can be read alone.
+// Payloads of SYMBOLS chunks, before compression. Each can be read alone.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace heaptape {
 
-// As many payloads as are needed, none larger than a block may hold; none at all when nothing is known.
+// As many payloads as are needed, none larger than a chunk may hold; none at all when nothing is known.
 std::vector<std::vector<std::byte>> encode_symbols(const Symbols& symbols);
 
 // Adds to `symbols`; an address that was known before is replaced. Takes hostile bytes; false, with everything up to

@@ -67,7 +67,7 @@ TEST(SymbolsCodec, KeepsWhatIsKnown) {
   EXPECT_TRUE(back.is_signal_trampoline(*back.file_of("/lib/libc.so.6", {}), 0x3c050));
 }
 
-TEST(SymbolsCodec, NothingKnownTakesNoBlock) { EXPECT_TRUE(encode_symbols(Symbols{}).empty()); }
+TEST(SymbolsCodec, NothingKnownTakesNoChunk) { EXPECT_TRUE(encode_symbols(Symbols{}).empty()); }
 
 TEST(SymbolsCodec, ManySymbolsComeInSeveralPayloadsOfWhichEachCanBeReadAlone) {
   Symbols symbols;

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <map>
 
-#include "tape/block_scanner.h"
+#include "tape/chunk_scanner.h"
 #include "tape/compression.h"
 #include "tape/contents_codec.h"
 #include "tape/cpu_codec.h"
@@ -17,7 +17,7 @@ namespace heaptape {
 
 namespace {
 
-using format::BlockType;
+using format::ChunkType;
 
 std::string version_text(unsigned major, unsigned minor) { return std::to_string(major) + "." + std::to_string(minor); }
 
@@ -25,7 +25,7 @@ Error not_a_tape(const std::string& name, const std::string& why) {
   return {ErrorCode::NotATape, "'" + name + "' " + why};
 }
 
-// Reads the file header; gives the offset of the first block. A header with damage is passed over when a good block
+// Reads the file header; gives the offset of the first chunk. A header with damage is passed over when a good chunk
 // follows it, for then this is a tape.
 Result<std::uint64_t> read_file_header(const std::string& name, LoadedTape& tape) {
   std::vector<std::byte> buffer;
@@ -49,8 +49,8 @@ Result<std::uint64_t> read_file_header(const std::string& name, LoadedTape& tape
     holds = stored == format::checksum(covered);
   }
   if (!holds) {
-    if (!parse_block_header(bytes.subspan(sizeof header), tape.checksums))
-      return magic ? not_a_tape(name, "has a damaged header and no block after it; nothing in it can be read")
+    if (!parse_chunk_header(bytes.subspan(sizeof header), tape.checksums))
+      return magic ? not_a_tape(name, "has a damaged header and no chunk after it; nothing in it can be read")
                    : not_a_tape(name, "is not a heaptape tape; give a file that heaptape record made");
     tape.damage.push_back({0, sizeof header, "file header: checksum differs"});
     return std::uint64_t{sizeof header};
@@ -64,28 +64,28 @@ Result<std::uint64_t> read_file_header(const std::string& name, LoadedTape& tape
   return std::uint64_t{header.header_bytes};
 }
 
-// Collects the blocks of one tape into a State.
+// Collects the chunks of one tape into a State.
 class Loader {
 public:
-  Loader(LoadedTape& tape, BlockScanner& scanner) : tape_(tape), scanner_(scanner) {}
+  Loader(LoadedTape& tape, ChunkScanner& scanner) : tape_(tape), scanner_(scanner) {}
 
-  void add(const FoundBlock& block) {
-    BlockTypeSize& size = sizes_[block.header.type];
-    ++size.blocks;
-    size.bytes += sizeof block.header + block.header.stored_bytes;
-    const auto type = static_cast<BlockType>(block.header.type);
+  void add(const FoundChunk& chunk) {
+    ChunkTypeSize& size = sizes_[chunk.header.type];
+    ++size.chunks;
+    size.bytes += sizeof chunk.header + chunk.header.stored_bytes;
+    const auto type = static_cast<ChunkType>(chunk.header.type);
     // Parts that no INDEX follows are what a crash left of an index.
-    if (type != BlockType::IndexPart) tape_.append_offset = block.end();
-    if (block.header.flags != 0 || !known(block.header)) {
-      ++tape_.unknown_blocks;
+    if (type != ChunkType::IndexPart) tape_.append_offset = chunk.end();
+    if (chunk.header.flags != 0 || !known(chunk.header)) {
+      ++tape_.unknown_chunks;
       return;
     }
-    const bool good = type == BlockType::Events      ? add_events(block)
-                      : type == BlockType::IndexPart ? true
-                                                     : add_contents(block);
+    const bool good = type == ChunkType::Events      ? add_events(chunk)
+                      : type == ChunkType::IndexPart ? true
+                                                     : add_contents(chunk);
     if (!good)
-      tape_.damage.push_back({block.offset, block.end() - block.offset,
-                              format::block_type_name(block.header.type) + " block makes no sense"});
+      tape_.damage.push_back({chunk.offset, chunk.end() - chunk.offset,
+                              format::chunk_type_name(chunk.header.type) + " chunk makes no sense"});
   }
 
   void finish() {
@@ -100,8 +100,8 @@ public:
     for (auto& [id, thread] : threads_) tape_.threads.push_back(std::move(thread));
     for (auto& [number, pool] : pools_) tape_.pools.push_back(std::move(pool));
     for (auto& [type, size] : sizes_) {
-      size.name = format::block_type_name(type);
-      tape_.block_sizes.push_back(size);
+      size.name = format::chunk_type_name(type);
+      tape_.chunk_sizes.push_back(size);
     }
     const auto& skipped = scanner_.damage();
     tape_.damage.insert(tape_.damage.end(), skipped.begin(), skipped.end());
@@ -110,86 +110,86 @@ public:
   }
 
 private:
-  static bool known(const format::BlockHeader& header) {
+  static bool known(const format::ChunkHeader& header) {
     if (header.codec > static_cast<std::uint8_t>(format::Codec::Zstd)) return false;
-    switch (static_cast<BlockType>(header.type)) {
-    case BlockType::Meta:
-    case BlockType::Modules:
-    case BlockType::Stacks:
-    case BlockType::Threads:
-    case BlockType::Events:
-    case BlockType::Samples:
-    case BlockType::Marks:
-    case BlockType::Pools:
-    case BlockType::Maps:
-    case BlockType::Cpu:
-    case BlockType::Symbols:
-    case BlockType::Summary:
-    case BlockType::Index:
-    case BlockType::IndexPart: return true;
+    switch (static_cast<ChunkType>(header.type)) {
+    case ChunkType::Meta:
+    case ChunkType::Modules:
+    case ChunkType::Stacks:
+    case ChunkType::Threads:
+    case ChunkType::Events:
+    case ChunkType::Samples:
+    case ChunkType::Marks:
+    case ChunkType::Pools:
+    case ChunkType::Maps:
+    case ChunkType::Cpu:
+    case ChunkType::Symbols:
+    case ChunkType::Summary:
+    case ChunkType::Index:
+    case ChunkType::IndexPart: return true;
     default: return false;
     }
   }
 
-  bool add_events(const FoundBlock& block) {
-    if (block.header.codec != static_cast<std::uint8_t>(format::Codec::Raw)) return false;
-    const std::size_t size = std::min<std::size_t>(block.header.stored_bytes, sizeof(format::EventBlockHead));
-    const auto head = parse_event_block_head(tape_.source.read(block.payload_offset(), size, small_), tape_.checksums);
+  bool add_events(const FoundChunk& chunk) {
+    if (chunk.header.codec != static_cast<std::uint8_t>(format::Codec::Raw)) return false;
+    const std::size_t size = std::min<std::size_t>(chunk.header.stored_bytes, sizeof(format::EventChunkHead));
+    const auto head = parse_event_chunk_head(tape_.source.read(chunk.payload_offset(), size, small_), tape_.checksums);
     if (!head) return false;
     // Searching needs them in order.
-    if (!tape_.event_blocks.empty()) {
-      const EventBlockInfo& before = tape_.event_blocks.back();
+    if (!tape_.event_chunks.empty()) {
+      const EventChunkInfo& before = tape_.event_chunks.back();
       if (head->first_number < before.first_number + before.count || head->first_us < before.last_us) return false;
     }
-    tape_.event_blocks.push_back(
-        {block.offset, block.end() - block.offset, head->first_number, head->count, head->first_us, head->last_us});
+    tape_.event_chunks.push_back(
+        {chunk.offset, chunk.end() - chunk.offset, head->first_number, head->count, head->first_us, head->last_us});
     tape_.event_count += head->count;
-    fingerprints_.insert(fingerprints_.end(), {block.offset, block.header.payload_checksum});
+    fingerprints_.insert(fingerprints_.end(), {chunk.offset, chunk.header.payload_checksum});
     return true;
   }
 
-  bool add_contents(const FoundBlock& block) {
-    const auto unpacked = unpack_payload(block.header, scanner_.payload(block), decompressor_, raw_);
+  bool add_contents(const FoundChunk& chunk) {
+    const auto unpacked = unpack_payload(chunk.header, scanner_.payload(chunk), decompressor_, raw_);
     if (!unpacked) return false;
     const std::span<const std::byte> raw = *unpacked;
-    switch (static_cast<BlockType>(block.header.type)) {
-    case BlockType::Meta: return parse_meta(raw, tape_.meta);
-    case BlockType::Modules: return parse_modules(raw, tape_.modules);
-    case BlockType::Stacks: return parse_stacks(raw, tape_.stacks);
-    case BlockType::Threads: return parse_threads(raw, threads_);
-    case BlockType::Samples: return parse_samples(raw, tape_.samples);
-    case BlockType::Marks: return parse_marks(raw, tape_.marks);
-    case BlockType::Pools: return parse_pools(raw, pools_);
-    case BlockType::Maps: return parse_maps(raw, tape_.maps);
-    case BlockType::Cpu: return parse_cpu(raw, tape_.cpu);
-    case BlockType::Symbols: return parse_symbols(raw, tape_.symbols);
-    case BlockType::Summary: return parse_summary(raw, tape_.summary);
-    case BlockType::Index: tape_.index.assign(raw.begin(), raw.end()); return true;
+    switch (static_cast<ChunkType>(chunk.header.type)) {
+    case ChunkType::Meta: return parse_meta(raw, tape_.meta);
+    case ChunkType::Modules: return parse_modules(raw, tape_.modules);
+    case ChunkType::Stacks: return parse_stacks(raw, tape_.stacks);
+    case ChunkType::Threads: return parse_threads(raw, threads_);
+    case ChunkType::Samples: return parse_samples(raw, tape_.samples);
+    case ChunkType::Marks: return parse_marks(raw, tape_.marks);
+    case ChunkType::Pools: return parse_pools(raw, pools_);
+    case ChunkType::Maps: return parse_maps(raw, tape_.maps);
+    case ChunkType::Cpu: return parse_cpu(raw, tape_.cpu);
+    case ChunkType::Symbols: return parse_symbols(raw, tape_.symbols);
+    case ChunkType::Summary: return parse_summary(raw, tape_.summary);
+    case ChunkType::Index: tape_.index.assign(raw.begin(), raw.end()); return true;
     default: return false;
     }
   }
 
   LoadedTape& tape_;
-  BlockScanner& scanner_;
+  ChunkScanner& scanner_;
   Decompressor decompressor_;
   std::vector<std::byte> small_;
   std::vector<std::byte> raw_;
-  std::vector<std::uint64_t> fingerprints_; // offset and checksum of each EVENTS block
+  std::vector<std::uint64_t> fingerprints_; // offset and checksum of each EVENTS chunk
   std::map<ThreadId, Thread> threads_;
   std::map<std::uint32_t, Pool> pools_;
-  std::map<std::uint8_t, BlockTypeSize> sizes_;
+  std::map<std::uint8_t, ChunkTypeSize> sizes_;
 };
 
 } // namespace
 
 Result<LoadedTape> load_tape(TapeSource source, const std::string& name, Checksums checksums) {
   LoadedTape tape{.source = std::move(source), .checksums = checksums};
-  const auto first_block = read_file_header(name, tape);
-  if (!first_block) return first_block.error();
-  tape.append_offset = first_block.value();
-  BlockScanner scanner(tape.source, first_block.value(), checksums);
+  const auto first_chunk = read_file_header(name, tape);
+  if (!first_chunk) return first_chunk.error();
+  tape.append_offset = first_chunk.value();
+  ChunkScanner scanner(tape.source, first_chunk.value(), checksums);
   Loader loader(tape, scanner);
-  while (const auto block = scanner.next()) loader.add(*block);
+  while (const auto chunk = scanner.next()) loader.add(*chunk);
   loader.finish();
   return tape;
 }

@@ -1,4 +1,4 @@
-// One pass over the blocks of a tape: everything but the events, and where these are. Private to tape/.
+// One pass over the chunks of a tape: everything but the events, and where these are. Private to tape/.
 #pragma once
 
 #include <cstdint>
@@ -33,13 +33,13 @@ struct LoadedTape {
   std::optional<Summary> summary{};
   Symbols symbols{};
   std::vector<Damage> damage{};
-  std::vector<BlockTypeSize> block_sizes{};
-  std::vector<EventBlockInfo> event_blocks{};
+  std::vector<ChunkTypeSize> chunk_sizes{};
+  std::vector<EventChunkInfo> event_chunks{};
   std::uint64_t event_count = 0;
   std::uint64_t events_fingerprint = 0;
   std::vector<std::byte> index{};
   std::uint64_t append_offset = 0;
-  std::uint64_t unknown_blocks = 0;
+  std::uint64_t unknown_chunks = 0;
 };
 
 // `name` is for the sentences of errors.

@@ -20,15 +20,15 @@ struct Damage {
   std::string reason; // "checksum differs", "cut off", ...
 };
 
-struct BlockTypeSize {
+struct ChunkTypeSize {
   std::string name; // "EVENTS", ...
-  std::uint64_t blocks = 0;
-  std::uint64_t bytes = 0; // on disk, block headers included
+  std::uint64_t chunks = 0;
+  std::uint64_t bytes = 0; // on disk, chunk headers included
 };
 
-struct EventBlockInfo {
-  std::uint64_t offset = 0; // of the block in the file
-  std::uint64_t bytes = 0;  // on disk, block header included
+struct EventChunkInfo {
+  std::uint64_t offset = 0; // of the chunk in the file
+  std::uint64_t bytes = 0;  // on disk, chunk header included
   std::uint64_t first_number = 0;
   std::uint64_t count = 0;
   std::uint64_t first_us = 0;

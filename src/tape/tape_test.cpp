@@ -53,7 +53,7 @@ TEST(Tape, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(encode_symbols(reader.symbols()), encode_symbols(sample.symbols));
   expect_maps(reader.maps(), sample);
   EXPECT_TRUE(reader.damage().empty());
-  EXPECT_EQ(reader.unknown_blocks(), 0u);
+  EXPECT_EQ(reader.unknown_chunks(), 0u);
 }
 
 TEST(Tape, EventsOfManyRandomProgramsComeBackUnchanged) {
@@ -64,11 +64,11 @@ TEST(Tape, EventsOfManyRandomProgramsComeBackUnchanged) {
   }
 }
 
-TEST(Tape, BlocksOfTheLargestSizeComeBackUnchanged) {
+TEST(Tape, ChunksOfTheLargestSizeComeBackUnchanged) {
   const SampleTape sample(EventEncoder::kMaxEvents + 1000);
   const std::vector<std::byte> bytes = sample.bytes();
   const TapeReader reader = open_bytes(bytes);
-  EXPECT_EQ(reader.event_blocks().size(), 2u);
+  EXPECT_EQ(reader.event_chunks().size(), 2u);
   EXPECT_EQ(all_events(reader), sample.events);
 }
 
@@ -92,7 +92,7 @@ TEST(Tape, ACursorStartsAtAnyEventAndAnyTime) {
   EXPECT_LT(sample.events[event->number - 2].time_us, time);
 }
 
-TEST(Tape, CutAnywhereItGivesAllWholeBlocks) {
+TEST(Tape, CutAnywhereItGivesAllWholeChunks) {
   const SampleTape sample(120);
   const std::vector<std::byte> bytes = sample.bytes(30);
   std::size_t most = 0;
@@ -113,7 +113,7 @@ TEST(Tape, CutAnywhereItGivesAllWholeBlocks) {
   EXPECT_EQ(most, 120u);
 }
 
-TEST(Tape, AFlippedBitAnywhereCostsAtMostItsOwnBlock) {
+TEST(Tape, AFlippedBitAnywhereCostsAtMostItsOwnChunk) {
   const SampleTape sample(100);
   const std::vector<std::byte> bytes = sample.bytes(25);
   for (std::size_t at = 0; at < bytes.size(); ++at) {
@@ -129,7 +129,7 @@ TEST(Tape, AFlippedBitAnywhereCostsAtMostItsOwnBlock) {
     for (const Event& event : events) {
       Event expected = sample.events[event.number - 1];
       if (reader.value().stacks().size() < sample.stacks.size())
-        expected.stack = event.stack; // its STACKS block is gone
+        expected.stack = event.stack; // its STACKS chunk is gone
       ASSERT_EQ(event, expected) << "at " << at;
     }
   }
@@ -149,18 +149,18 @@ TEST(Tape, ANewerMajorVersionIsRefusedWithBothVersionsNamed) {
   EXPECT_NE(reader.error().sentence.find("1.3"), std::string::npos) << reader.error().sentence;
 }
 
-TEST(Tape, BlocksOfAnUnknownTypeAreSkipped) {
+TEST(Tape, ChunksOfAnUnknownTypeAreSkipped) {
   std::vector<std::byte> bytes = SampleTape(10).bytes();
-  format::BlockHeader header{};
+  format::ChunkHeader header{};
   header.sync = format::kSync;
   header.type = 200;
   header.payload_checksum = format::checksum({});
-  header.header_checksum = format::block_header_checksum(header);
+  header.header_checksum = format::chunk_header_checksum(header);
   const auto* raw = reinterpret_cast<const std::byte*>(&header);
   bytes.insert(bytes.begin() + sizeof(format::FileHeader), raw, raw + sizeof header);
   const TapeReader reader = open_bytes(bytes);
   EXPECT_EQ(reader.event_count(), 10u);
-  EXPECT_EQ(reader.unknown_blocks(), 1u);
+  EXPECT_EQ(reader.unknown_chunks(), 1u);
 }
 
 TEST(Tape, WhatIsNoTapeIsSaidInASentence) {

@@ -18,12 +18,12 @@ namespace heaptape {
 
 namespace {
 
-using format::BlockType;
+using format::ChunkType;
 
-// Nodes per STACKS and samples per SAMPLES block: the worst case, ten bytes for every number, fits into a payload.
-constexpr std::size_t kNodesPerBlock = std::size_t{1} << 19;
-constexpr std::size_t kSamplesPerBlock = std::size_t{1} << 16;
-// A block of things with names is closed when it holds so much; one thing may be as large again.
+// Nodes per STACKS and samples per SAMPLES chunk: the worst case, ten bytes for every number, fits into a payload.
+constexpr std::size_t kNodesPerChunk = std::size_t{1} << 19;
+constexpr std::size_t kSamplesPerChunk = std::size_t{1} << 16;
+// A chunk of things with names is closed when it holds so much; one thing may be as large again.
 constexpr std::size_t kEnoughBytes = std::size_t{1} << 20;
 
 Error create_error(const std::string& path, int error) {
@@ -42,7 +42,7 @@ Error create_error(const std::string& path, int error) {
 
 } // namespace
 
-TapeWriter::TapeWriter(BlockWriter blocks) : blocks_(std::move(blocks)) {}
+TapeWriter::TapeWriter(ChunkWriter chunks) : chunks_(std::move(chunks)) {}
 
 Result<TapeWriter> TapeWriter::create(const CreateTape& options) {
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (options.overwrite ? O_TRUNC : O_EXCL);
@@ -62,9 +62,9 @@ Result<TapeWriter> TapeWriter::create(const CreateTape& options) {
   header.start_realtime_ns = options.start_realtime_ns;
   header.pid = options.pid;
   header.checksum = format::file_header_checksum(header);
-  BlockWriter blocks(std::move(fd), options.path, 0);
-  if (auto written = blocks.write_bytes(std::as_bytes(std::span(&header, 1))); !written) return written.error();
-  return TapeWriter(std::move(blocks));
+  ChunkWriter chunks(std::move(fd), options.path, 0);
+  if (auto written = chunks.write_bytes(std::as_bytes(std::span(&header, 1))); !written) return written.error();
+  return TapeWriter(std::move(chunks));
 }
 
 Result<> TapeWriter::add_meta(const Meta& meta) {
@@ -75,7 +75,7 @@ Result<> TapeWriter::add_meta(const Meta& meta) {
       part.insert(*at);
     }
     put_meta(part, raw_);
-    if (auto written = write_block(BlockType::Meta); !written) return written;
+    if (auto written = write_chunk(ChunkType::Meta); !written) return written;
   }
   return Unit{};
 }
@@ -86,7 +86,7 @@ Result<> TapeWriter::add_modules(std::span<const Module> modules) {
     for (std::size_t bytes = 0; count < modules.size() && bytes < kEnoughBytes; ++count)
       bytes += modules[count].path.size() + modules[count].build_id.size() + 40 * modules[count].segments.size() + 64;
     put_modules(modules.first(count), raw_);
-    if (auto written = write_block(BlockType::Modules); !written) return written;
+    if (auto written = write_chunk(ChunkType::Modules); !written) return written;
     modules = modules.subspan(count);
   }
   return Unit{};
@@ -98,7 +98,7 @@ Result<> TapeWriter::add_threads(std::span<const Thread> threads) {
     for (std::size_t bytes = 0; count < threads.size() && bytes < kEnoughBytes; ++count)
       bytes += threads[count].name.size() + 64;
     put_threads(threads.first(count), raw_);
-    if (auto written = write_block(BlockType::Threads); !written) return written;
+    if (auto written = write_chunk(ChunkType::Threads); !written) return written;
     threads = threads.subspan(count);
   }
   return Unit{};
@@ -106,9 +106,9 @@ Result<> TapeWriter::add_threads(std::span<const Thread> threads) {
 
 Result<> TapeWriter::add_stacks(StackId first, std::span<const StackNode> nodes) {
   while (!nodes.empty()) {
-    const std::size_t count = std::min(nodes.size(), kNodesPerBlock);
+    const std::size_t count = std::min(nodes.size(), kNodesPerChunk);
     put_stacks(first, nodes.first(count), raw_);
-    if (auto written = write_block(BlockType::Stacks); !written) return written;
+    if (auto written = write_chunk(ChunkType::Stacks); !written) return written;
     first = StackId(first.value + static_cast<std::uint32_t>(count));
     nodes = nodes.subspan(count);
   }
@@ -117,9 +117,9 @@ Result<> TapeWriter::add_stacks(StackId first, std::span<const StackNode> nodes)
 
 Result<> TapeWriter::add_samples(std::span<const Sample> samples) {
   while (!samples.empty()) {
-    const std::size_t count = std::min(samples.size(), kSamplesPerBlock);
+    const std::size_t count = std::min(samples.size(), kSamplesPerChunk);
     put_samples(samples.first(count), raw_);
-    if (auto written = write_block(BlockType::Samples); !written) return written;
+    if (auto written = write_chunk(ChunkType::Samples); !written) return written;
     samples = samples.subspan(count);
   }
   return Unit{};
@@ -131,7 +131,7 @@ Result<> TapeWriter::add_marks(std::span<const Mark> marks) {
     for (std::size_t bytes = 0; count < marks.size() && bytes < kEnoughBytes; ++count)
       bytes += marks[count].name.size() + marks[count].detail.size() + 64;
     put_marks(marks.first(count), raw_);
-    if (auto written = write_block(BlockType::Marks); !written) return written;
+    if (auto written = write_chunk(ChunkType::Marks); !written) return written;
     marks = marks.subspan(count);
   }
   return Unit{};
@@ -143,7 +143,7 @@ Result<> TapeWriter::add_pools(std::span<const Pool> pools) {
     for (std::size_t bytes = 0; count < pools.size() && bytes < kEnoughBytes; ++count)
       bytes += pools[count].name.size() + 64;
     put_pools(pools.first(count), raw_);
-    if (auto written = write_block(BlockType::Pools); !written) return written;
+    if (auto written = write_chunk(ChunkType::Pools); !written) return written;
     pools = pools.subspan(count);
   }
   return Unit{};
@@ -151,17 +151,17 @@ Result<> TapeWriter::add_pools(std::span<const Pool> pools) {
 
 Result<> TapeWriter::add_maps(std::uint64_t number, const MapsChange& change, const MapNames& names) {
   put_maps(number, std::span(&change, 1), names, raw_);
-  return write_block(BlockType::Maps);
+  return write_chunk(ChunkType::Maps);
 }
 
 Result<> TapeWriter::add_cpu(const CpuProfile& more) {
   std::span<const CpuSegment> segments = more.segments;
   std::span<const CpuSample> samples = more.samples;
   while (!segments.empty() || !samples.empty()) {
-    const std::size_t some_segments = std::min(segments.size(), kSamplesPerBlock);
-    const std::size_t some_samples = std::min(samples.size(), kSamplesPerBlock);
+    const std::size_t some_segments = std::min(segments.size(), kSamplesPerChunk);
+    const std::size_t some_samples = std::min(samples.size(), kSamplesPerChunk);
     put_cpu(segments.first(some_segments), samples.first(some_samples), raw_);
-    if (auto written = write_block(BlockType::Cpu); !written) return written;
+    if (auto written = write_chunk(ChunkType::Cpu); !written) return written;
     segments = segments.subspan(some_segments);
     samples = samples.subspan(some_samples);
   }
@@ -171,25 +171,25 @@ Result<> TapeWriter::add_cpu(const CpuProfile& more) {
 Result<> TapeWriter::add_events(EventEncoder& encoder) {
   if (encoder.empty()) return Unit{};
   const auto payload = encoder.finish();
-  return blocks_.write_raw(BlockType::Events, payload);
+  return chunks_.write_raw(ChunkType::Events, payload);
 }
 
 Result<> TapeWriter::add_summary(const Summary& summary) {
   put_summary(summary, raw_);
-  return write_block(BlockType::Summary);
+  return write_chunk(ChunkType::Summary);
 }
 
 Result<> TapeWriter::add_symbols(const Symbols& symbols) {
   for (std::vector<std::byte>& payload : encode_symbols(symbols)) {
     raw_ = std::move(payload);
-    if (auto written = write_block(BlockType::Symbols); !written) return written;
+    if (auto written = write_chunk(ChunkType::Symbols); !written) return written;
   }
   return Unit{};
 }
 
-Result<> TapeWriter::write_block(BlockType type) {
+Result<> TapeWriter::write_chunk(ChunkType type) {
   const std::vector<std::byte> raw = std::exchange(raw_, {});
-  return blocks_.write(type, raw);
+  return chunks_.write(type, raw);
 }
 
 } // namespace heaptape

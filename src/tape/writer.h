@@ -1,7 +1,7 @@
-// Writes one tape, block after block. Owned by the collector's writing thread; one thread at a time. Every block is
-// whole on disk before the call returns (one write call per block), so a killed collector leaves a readable tape. When
-// a write fails (disk full, file size limit), the file is cut back to its last whole block and the call returns Error
-// Io with a sentence for the user: what is on disk is a good tape up to there, and a later, smaller block may still
+// Writes one tape, chunk after chunk. Owned by the collector's writing thread; one thread at a time. Every chunk is
+// whole on disk before the call returns (one write call per chunk), so a killed collector leaves a readable tape. When
+// a write fails (disk full, file size limit), the file is cut back to its last whole chunk and the call returns Error
+// Io with a sentence for the user: what is on disk is a good tape up to there, and a later, smaller chunk may still
 // fit.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "tape/block_writer.h"
+#include "tape/chunk_writer.h"
 #include "tape/contents.h"
 #include "tape/cpu_profile.h"
 #include "tape/event_encoder.h"
@@ -33,7 +33,7 @@ public:
   // Creates the file (mode 0600, O_EXCL unless overwrite) and writes the header.
   static Result<TapeWriter> create(const CreateTape& options);
 
-  // What is too large for one block is spread over several.
+  // What is too large for one chunk is spread over several.
   Result<> add_meta(const Meta& meta);
   Result<> add_modules(std::span<const Module> modules);
   Result<> add_threads(std::span<const Thread> threads); // a later entry with the same id replaces the earlier one
@@ -42,7 +42,7 @@ public:
   Result<> add_samples(std::span<const Sample> samples);
   Result<> add_marks(std::span<const Mark> marks);
   Result<> add_pools(std::span<const Pool> pools); // a later entry with the same number replaces the earlier one
-  // `number` counts the moments of the recording, from 0. All of it must fit into one block.
+  // `number` counts the moments of the recording, from 0. All of it must fit into one chunk.
   Result<> add_maps(std::uint64_t number, const MapsChange& change, const MapNames& names);
   // Adds to the profile so far; a segment given again replaces the earlier. Stacks it names are given before.
   Result<> add_cpu(const CpuProfile& more);
@@ -51,16 +51,16 @@ public:
   Result<> add_symbols(const Symbols& symbols); // names given now replace earlier ones of the same addresses
 
   // The same names and numbers as the finished file has.
-  std::uint64_t bytes_written() const { return blocks_.end_offset(); }
-  const std::string& path() const { return blocks_.path(); }
+  std::uint64_t bytes_written() const { return chunks_.end_offset(); }
+  const std::string& path() const { return chunks_.path(); }
 
 private:
-  explicit TapeWriter(BlockWriter blocks);
+  explicit TapeWriter(ChunkWriter chunks);
 
-  // Writes raw_ as one block and clears it.
-  Result<> write_block(format::BlockType type);
+  // Writes raw_ as one chunk and clears it.
+  Result<> write_chunk(format::ChunkType type);
 
-  BlockWriter blocks_;
+  ChunkWriter chunks_;
   std::vector<std::byte> raw_; // payload being built
 };
 

@@ -134,9 +134,9 @@ TEST_F(WriterTest, MoreThanOneBlockHoldsIsSpreadOverSeveral) {
   EXPECT_EQ(reader.value().stacks(), nodes);
   EXPECT_EQ(reader.value().samples(), samples);
   EXPECT_EQ(reader.value().meta(), meta);
-  std::map<std::string, std::uint64_t> blocks;
-  for (const BlockTypeSize& size : reader.value().block_sizes()) blocks[size.name] = size.blocks;
-  EXPECT_EQ(blocks, (std::map<std::string, std::uint64_t>{{"META", 3}, {"SAMPLES", 2}, {"STACKS", 2}}));
+  std::map<std::string, std::uint64_t> chunks;
+  for (const ChunkTypeSize& size : reader.value().chunk_sizes()) chunks[size.name] = size.chunks;
+  EXPECT_EQ(chunks, (std::map<std::string, std::uint64_t>{{"META", 3}, {"SAMPLES", 2}, {"STACKS", 2}}));
 }
 
 TEST_F(WriterTest, AValueThatNoBlockCanHoldIsRefusedAndTheTapeStaysGood) {
@@ -180,7 +180,7 @@ TEST_F(WriterTest, ATapeThatShrinksWhileItIsReadGivesFewerEventsAndNoCrash) {
   std::filesystem::resize_file(path(), 100);
   EventCursor cursor = reader.value().events();
   EXPECT_EQ(cursor.next(), nullptr);
-  EXPECT_EQ(cursor.skipped_blocks(), 1u);
+  EXPECT_EQ(cursor.skipped_chunks(), 1u);
 }
 
 TEST_F(WriterTest, WhatCannotBeOpenedIsSaidEachInItsOwnWords) {

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <string>
 
-#include "tape/block_scanner.h"
+#include "tape/chunk_scanner.h"
 #include "tape/compression.h"
 #include "tape/contents_codec.h"
 #include "tape/maps_codec.h"
@@ -29,10 +29,10 @@ Bytes event_input(const std::vector<test::KnownEvent>& events) {
   EventEncoder encoder;
   for (const test::KnownEvent& known : events) encoder.add(known.event, known.allocated_at);
   auto payload = encoder.finish();
-  format::EventBlockHead head;
+  format::EventChunkHead head;
   std::memcpy(&head, payload.data(), sizeof head);
   payload = payload.subspan(sizeof head);
-  Bytes input{static_cast<std::byte>(format::BlockType::Events)};
+  Bytes input{static_cast<std::byte>(format::ChunkType::Events)};
   Bytes columns;
   for (const auto& sizes : head.columns) {
     Bytes column(sizes.raw_bytes);
@@ -50,7 +50,7 @@ Bytes event_input(const std::vector<test::KnownEvent>& events) {
 }
 
 template <class Put>
-void save_payload(const std::string& path, format::BlockType type, Put put) {
+void save_payload(const std::string& path, format::ChunkType type, Put put) {
   Bytes input{static_cast<std::byte>(type)};
   put(input);
   save(path, input);
@@ -82,23 +82,23 @@ int main(int count, char** arguments) {
 
   for (std::uint64_t seed = 1; seed <= 6; ++seed)
     save(payload + "events-" + std::to_string(seed), event_input(test::EventMaker(seed).take(20 * seed)));
-  using format::BlockType;
-  save_payload(payload + "meta", BlockType::Meta, [&](Bytes& out) { put_meta(sample.meta, out); });
-  save_payload(payload + "modules", BlockType::Modules, [&](Bytes& out) { put_modules(sample.modules, out); });
-  save_payload(payload + "stacks", BlockType::Stacks, [&](Bytes& out) { put_stacks(StackId(1), sample.stacks, out); });
-  save_payload(payload + "threads", BlockType::Threads, [&](Bytes& out) { put_threads(sample.threads, out); });
-  save_payload(payload + "samples", BlockType::Samples, [&](Bytes& out) { put_samples(sample.samples, out); });
-  save_payload(payload + "summary", BlockType::Summary, [&](Bytes& out) { put_summary(sample.summary, out); });
+  using format::ChunkType;
+  save_payload(payload + "meta", ChunkType::Meta, [&](Bytes& out) { put_meta(sample.meta, out); });
+  save_payload(payload + "modules", ChunkType::Modules, [&](Bytes& out) { put_modules(sample.modules, out); });
+  save_payload(payload + "stacks", ChunkType::Stacks, [&](Bytes& out) { put_stacks(StackId(1), sample.stacks, out); });
+  save_payload(payload + "threads", ChunkType::Threads, [&](Bytes& out) { put_threads(sample.threads, out); });
+  save_payload(payload + "samples", ChunkType::Samples, [&](Bytes& out) { put_samples(sample.samples, out); });
+  save_payload(payload + "summary", ChunkType::Summary, [&](Bytes& out) { put_summary(sample.summary, out); });
   const std::vector<Pool> pools{{.number = 1, .name = "arena"},
                                 {.number = 2, .kind = PoolKind::Function, .name = "g_malloc"}};
-  save_payload(payload + "pools", BlockType::Pools, [&](Bytes& out) { put_pools(pools, out); });
-  save_payload(payload + "maps", BlockType::Maps, [&](Bytes& out) {
+  save_payload(payload + "pools", ChunkType::Pools, [&](Bytes& out) { put_pools(pools, out); });
+  save_payload(payload + "maps", ChunkType::Maps, [&](Bytes& out) {
     std::vector<MapsChange> changes{maps_change({}, sample.maps[0], 1)};
     changes.front().whole = true;
     changes.push_back(maps_change(sample.maps[0], sample.maps[1], 101));
     put_maps(0, changes, sample.map_names, out);
   });
-  save_payload(payload + "symbols", BlockType::Symbols, [&](Bytes& out) {
+  save_payload(payload + "symbols", ChunkType::Symbols, [&](Bytes& out) {
     const Bytes encoded = encode_symbols(sample.symbols).front();
     out.insert(out.end(), encoded.begin(), encoded.end());
   });

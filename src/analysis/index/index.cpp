@@ -13,7 +13,7 @@ namespace heaptape {
 
 namespace {
 
-using format::BlockType;
+using format::ChunkType;
 
 constexpr std::uint64_t kFirstGuess = 8; // bytes of a keyframe per live block
 constexpr std::uint64_t kMemoryBudget = std::uint64_t{64} << 20;
@@ -40,7 +40,7 @@ public:
   Result<> add(Keyframe keyframe, const HeapState& state) override {
     last_bytes_ = 0;
     auto put = KeyframeCodec::put(state, [&](std::span<const std::byte> payload) -> Result<> {
-      const auto offset = tape_.add(BlockType::IndexPart, payload);
+      const auto offset = tape_.add(ChunkType::IndexPart, payload);
       if (!offset) return offset.error();
       keyframe.parts.push_back(offset.value());
       last_bytes_ += tape_.end_offset() - offset.value();
@@ -95,11 +95,11 @@ private:
   std::uint64_t sparser_ = 1;
 };
 
-// Decides at the end of each block of events whether a keyframe is due: there a cursor can start without decoding in vain.
+// Decides at the end of each chunk of events whether a keyframe is due: there a cursor can start without decoding in vain.
 class KeyframeClock {
 public:
   KeyframeClock(const TapeReader& tape, const KeyframeKeeper& keeper, const MakeIndex& options)
-      : blocks_(tape.event_blocks()), keeper_(keeper), options_(options) {}
+      : blocks_(tape.event_chunks()), keeper_(keeper), options_(options) {}
 
   // The replay has come to this state.
   void advance(const HeapState& state) {
@@ -128,7 +128,7 @@ public:
   }
 
 private:
-  const std::vector<EventBlockInfo>& blocks_;
+  const std::vector<EventChunkInfo>& blocks_;
   const KeyframeKeeper& keeper_;
   const MakeIndex& options_;
   std::size_t next_ = 0; // block that is being read
@@ -214,7 +214,7 @@ Result<> append_index(const std::string& path, const MakeIndex& options) {
     const auto answers = replay_tape(tape, options, keyframes);
     if (!answers) return answers.error();
     auto put = put_answers(answers.value(), [&](std::span<const std::byte> payload) -> Result<> {
-      const auto offset = appender.add(BlockType::IndexPart, payload);
+      const auto offset = appender.add(ChunkType::IndexPart, payload);
       if (!offset) return offset.error();
       head.figures.push_back(offset.value());
       return Unit{};
@@ -222,7 +222,7 @@ Result<> append_index(const std::string& path, const MakeIndex& options) {
     if (!put) return put;
     std::vector<std::byte> payload;
     put_index_head(head, payload);
-    if (const auto added = appender.add(BlockType::Index, payload); !added) return added.error();
+    if (const auto added = appender.add(ChunkType::Index, payload); !added) return added.error();
     return Unit{};
   };
   auto appended = append();

@@ -191,7 +191,7 @@ void open_only(const char* path) {
   print("owners", static_cast<double>(found.index.answers.by_owner.size()));
   print("keyframes", static_cast<double>(found.index.keyframes.size()));
   std::uint64_t index_bytes = 0;
-  for (const BlockTypeSize& size : tape.block_sizes())
+  for (const ChunkTypeSize& size : tape.chunk_sizes())
     if (size.name.starts_with("INDEX")) index_bytes += size.bytes;
   print("index_bytes", static_cast<double>(index_bytes));
   print("tape_bytes", static_cast<double>(tape.file_bytes() - index_bytes));

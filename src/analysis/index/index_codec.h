@@ -15,7 +15,7 @@
 
 namespace heaptape {
 
-// What an index tells about, and where its parts lie: the payload of an INDEX block.
+// What an index tells about, and where its parts lie: the payload of an INDEX chunk.
 struct IndexHead {
   std::uint64_t events = 0; // of the tape
   std::uint64_t fingerprint = 0;

@@ -13,7 +13,7 @@
 #include "analysis/moment/moments.h"
 #include "base/unique_fd.h"
 #include "tape/appender.h"
-#include "tape/block_scanner.h"
+#include "tape/chunk_scanner.h"
 #include "tape/sample_tape.h"
 
 namespace heaptape {
@@ -26,10 +26,10 @@ using Bytes = std::vector<std::byte>;
 constexpr std::uint32_t kStacks = 30;
 const MakeIndex kManyKeyframes{.events_apart = 100, .sizes_apart = 0};
 
-std::vector<FoundBlock> blocks_of(const Bytes& bytes) {
+std::vector<FoundChunk> blocks_of(const Bytes& bytes) {
   const TapeSource source = TapeSource::from_bytes(bytes);
-  BlockScanner scanner(source, sizeof(format::FileHeader), Checksums::Verify);
-  std::vector<FoundBlock> blocks;
+  ChunkScanner scanner(source, sizeof(format::FileHeader), Checksums::Verify);
+  std::vector<FoundChunk> blocks;
   while (const auto block = scanner.next()) blocks.push_back(*block);
   return blocks;
 }
@@ -41,7 +41,7 @@ TEST(Index, WhatIsAppendedIsWhatWasBuilt) {
   ASSERT_TRUE(append_index(file.path(), kManyKeyframes).ok());
   const TapeReader tape = file.open();
   EXPECT_TRUE(tape.damage().empty());
-  EXPECT_EQ(tape.unknown_blocks(), 0u);
+  EXPECT_EQ(tape.unknown_chunks(), 0u);
   const FoundIndex found = load_index(tape);
   ASSERT_EQ(found.state, IndexState::Good);
   EXPECT_EQ(found.index.answers, built.answers);
@@ -180,11 +180,11 @@ TEST(Index, ThatTellsOfOtherEventsIsStaleAndSuperseded) {
   const SmallTape file(wild_events(1, 500), kStacks, 64);
   ASSERT_TRUE(append_index(file.path()).ok());
   const Bytes indexed = file.bytes();
-  // The last block of events goes; everything else moves up, checksums right.
+  // The last chunk of events goes; everything else moves up, checksums right.
   const auto blocks = blocks_of(indexed);
-  FoundBlock last_events;
-  for (const FoundBlock& block : blocks)
-    if (block.header.type == static_cast<std::uint8_t>(format::BlockType::Events)) last_events = block;
+  FoundChunk last_events;
+  for (const FoundChunk& block : blocks)
+    if (block.header.type == static_cast<std::uint8_t>(format::ChunkType::Events)) last_events = block;
   Bytes shorter(indexed.begin(), indexed.begin() + static_cast<std::ptrdiff_t>(last_events.offset));
   shorter.insert(shorter.end(), indexed.begin() + static_cast<std::ptrdiff_t>(last_events.end()), indexed.end());
   file.write(shorter);
@@ -203,7 +203,7 @@ TEST(Index, OfALaterLayoutIsMadeAnewInOurs) {
     auto appender = TapeAppender::open(file.path());
     ASSERT_TRUE(appender.ok());
     const std::byte later[] = {std::byte{2}, std::byte{0}};
-    ASSERT_TRUE(appender.value().add(format::BlockType::Index, later).ok());
+    ASSERT_TRUE(appender.value().add(format::ChunkType::Index, later).ok());
   }
   EXPECT_EQ(load_index(file.open()).state, IndexState::Damaged);
   EXPECT_TRUE(open_indexed_tape(file.path()).ok());
@@ -213,8 +213,8 @@ TEST(Index, OfALaterLayoutIsMadeAnewInOurs) {
 TEST(Index, OfATapeWithDamagedEventsSaysHowManyItLacks) {
   const SmallTape file(wild_events(1, 500), kStacks, 50);
   Bytes bytes = file.bytes();
-  for (const FoundBlock& block : blocks_of(bytes)) {
-    if (block.header.type != static_cast<std::uint8_t>(format::BlockType::Events)) continue;
+  for (const FoundChunk& block : blocks_of(bytes)) {
+    if (block.header.type != static_cast<std::uint8_t>(format::ChunkType::Events)) continue;
     bytes[block.end() - 1] ^= std::byte{1};
     break;
   }

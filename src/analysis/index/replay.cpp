@@ -90,7 +90,7 @@ ReplayOptions options_for(const TapeReader& tape) {
   ReplayOptions options;
   options.events = tape.event_count();
   // A program may run on for long after its last event.
-  if (!tape.event_blocks().empty()) options.end_us = tape.event_blocks().back().last_us;
+  if (!tape.event_chunks().empty()) options.end_us = tape.event_chunks().back().last_us;
   if (tape.summary()) options.end_us = std::max(options.end_us, tape.summary()->duration_us);
   if (!tape.samples().empty()) options.end_us = std::max(options.end_us, tape.samples().back().time_us);
   if (!tape.marks().empty()) options.end_us = std::max(options.end_us, tape.marks().back().time_us);

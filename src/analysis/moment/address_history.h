@@ -71,7 +71,7 @@ struct History {
   std::uint64_t earlier = 0;   // that began before these and are not kept
   std::vector<MappingLife> mappings{};
   std::vector<Event> bad_releases{}; // of addresses in the range where no block of the tape began; the first hundred
-  std::vector<Damage> damage{};      // blocks of events that could not be read: lives may be missing
+  std::vector<Damage> damage{};      // chunks of events that could not be read: lives may be missing
   bool stopped = false;              // should_stop() said so: lives are missing at the end
 };
 // Reads all events up to query.until.

@@ -26,7 +26,7 @@ std::optional<Event> find_first_event(const TapeReader& tape, const EventSearch&
 }
 
 std::optional<Event> find_last_event(const TapeReader& tape, const EventSearch& search) {
-  const auto& blocks = tape.event_blocks();
+  const auto& blocks = tape.event_chunks();
   for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
     const std::uint64_t first = std::max(search.first, block->first_number);
     const std::uint64_t last = std::min(search.last, block->last_number());
@@ -51,7 +51,7 @@ std::optional<Event> event_numbered(const TapeReader& tape, std::uint64_t number
 }
 
 std::uint64_t last_event_until(const TapeReader& tape, std::uint64_t time_us) {
-  const auto& blocks = tape.event_blocks();
+  const auto& blocks = tape.event_chunks();
   if (blocks.empty()) return 0;
   if (time_us >= blocks.back().last_us) return blocks.back().last_number();
   EventCursor cursor = tape.events_from_time(time_us + 1);

@@ -47,17 +47,17 @@ void HeapCursor::replay_far(std::uint64_t number) {
     apply(run.first(static_cast<std::size_t>(std::min<std::uint64_t>(run.size(), number - run.front().number + 1))));
   events.stop();
   // What was decoded beyond the moment does not matter to it.
-  const auto& blocks = tape_.event_blocks();
+  const auto& blocks = tape_.event_chunks();
   for (const Damage& damage : events.cursor().damage()) {
     const auto block = std::partition_point(blocks.begin(), blocks.end(),
-                                            [&](const EventBlockInfo& info) { return info.offset < damage.offset; });
+                                            [&](const EventChunkInfo& info) { return info.offset < damage.offset; });
     if (block != blocks.end() && block->first_number <= number) far_damage_.push_back(damage);
   }
   events_ = tape_.events(number + 1);
 }
 
 void HeapCursor::seek_event(std::uint64_t number) {
-  const auto& blocks = tape_.event_blocks();
+  const auto& blocks = tape_.event_chunks();
   if (blocks.empty()) return;
   number = std::min(number, blocks.back().last_number());
   approach(number);

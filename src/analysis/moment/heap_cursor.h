@@ -40,7 +40,7 @@ public:
   // All live blocks by address; valid until the cursor moves. The first call after a move takes time.
   const std::vector<Block>& blocks_by_address();
 
-  // Blocks of events that could not be read between the last keyframe and here; then the state is not the whole truth.
+  // Chunks of events that could not be read between the last keyframe and here; then the state is not the whole truth.
   std::vector<Damage> damage() const;
 
 private:

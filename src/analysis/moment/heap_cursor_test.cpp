@@ -99,7 +99,7 @@ TEST(HeapCursor, AFarSeekArrivesWhereSmallStepsDo) {
 TEST(HeapCursor, AFarSeekSaysWhatWasDamagedOnItsWay) {
   const SmallTape file(test::wild_events(4, 200'000), 30, 10'000);
   std::vector<std::byte> bytes = file.bytes();
-  const std::vector<EventBlockInfo> blocks = file.open().event_blocks();
+  const std::vector<EventChunkInfo> blocks = file.open().event_chunks();
   for (const std::size_t block : {2u, 16u}) bytes[blocks[block].offset + blocks[block].bytes - 1] ^= std::byte{1};
   file.write(bytes);
   const TapeReader tape = file.open();

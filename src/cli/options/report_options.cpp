@@ -36,7 +36,7 @@ void say_what_is_wrong(const TapeView& view, bool is_live) {
   // checked now.
   constexpr std::uint64_t kQuick = std::uint64_t{256} << 20;
   std::vector<Damage> events;
-  if (tape.file_bytes() <= kQuick) events = tape.check_event_blocks();
+  if (tape.file_bytes() <= kQuick) events = tape.check_event_chunks();
   for (const std::string& sentence : damage_sentences(events)) {
     say(view.path() + " is damaged: " + sentence + "; answers that need these events are incomplete");
   }

@@ -43,7 +43,7 @@ public:
   // Writes the block at hand, however small.
   void flush();
 
-  // The stacks that are not on the tape yet, for a block that is not a block of events.
+  // The stacks that are not on the tape yet, for a block that is not a chunk of events.
   void write_stacks();
 
   // Any other block; remembers a failure like flush().

@@ -30,12 +30,12 @@ constexpr std::uint64_t kUpkeepEvery = 250 * kMs;
 constexpr std::uint64_t kFlushEvery = 2000 * kMs;  // how much of a slow program's tape a killed collector may lose
 constexpr std::uint64_t kHookPatience = 100 * kMs; // far longer than any hook takes while its thread runs
 constexpr std::uint64_t kFlushPatience = 5000 * kMs;
-constexpr std::size_t kSamplesPerBlock = 256;
+constexpr std::size_t kSamplesPerChunk = 256;
 constexpr std::size_t kCpuSamplesPerBlock = 16384;
 constexpr std::size_t kEndedThreadsPerBlock = 1024;
 constexpr std::size_t kNamesPerUpkeep = 256;
 constexpr std::size_t kThreadsPerUpkeep = 1024; // that the kernel is asked for
-constexpr std::size_t kMarksPerBlock = 8192;
+constexpr std::size_t kMarksPerChunk = 8192;
 
 ClockReading program_clock(const wire::Header& header) {
   return {header.clock_base_ticks.load(std::memory_order_relaxed),
@@ -107,7 +107,7 @@ Round Recording::step(std::uint64_t now_ns) {
   write_modules();
   if (watched_ != nullptr) [[unlikely]]
     tell_watcher();
-  if (builder_->marks().waiting().size() >= kMarksPerBlock) write_marks();
+  if (builder_->marks().waiting().size() >= kMarksPerChunk) write_marks();
   keep_house(now_ns, round.more || round.fullest > memory_.config().ring_records / 16);
   return round;
 }
@@ -248,7 +248,7 @@ void Recording::take_sample() {
   sample->time_us = clock_.plain_us(clock_.now());
   samples_.push_back(*sample);
   virtual_bytes_ = sample->virtual_bytes;
-  if (samples_.size() >= kSamplesPerBlock) write_samples();
+  if (samples_.size() >= kSamplesPerChunk) write_samples();
   if (++samples_taken_ % kSamplesPerSpacing == 0) sample_every_ns_ *= 2;
 }
 

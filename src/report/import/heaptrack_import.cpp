@@ -178,8 +178,8 @@ private:
     const auto pages = fields.next();
     if (!pages) return false;
     samples_.push_back({.time_us = time_us_, .rss_bytes = *pages * page_bytes_});
-    constexpr std::size_t kSamplesPerBlock = 4096;
-    if (samples_.size() == kSamplesPerBlock) {
+    constexpr std::size_t kSamplesPerChunk = 4096;
+    if (samples_.size() == kSamplesPerChunk) {
       keep(tape_.add_samples(samples_));
       samples_.clear();
     }

@@ -42,7 +42,7 @@ Result<TapeSymbols> add_symbols(const std::string& path, const AddSymbols& how) 
   const TapeReader& tape = appender.value().tape();
   TapeSymbols found = symbolize_tape(tape, how.options, how.progress, how.fd_of);
   for (const std::vector<std::byte>& payload : encode_symbols(news(tape.symbols(), found.symbols))) {
-    if (const auto added = appender.value().add(format::BlockType::Symbols, payload); !added) {
+    if (const auto added = appender.value().add(format::ChunkType::Symbols, payload); !added) {
       appender.value().undo();
       return added.error();
     }

@@ -69,7 +69,7 @@ ColumnWidths ColumnWidths::of(std::uint64_t last_number, std::uint64_t last_us, 
 
 ColumnWidths ColumnWidths::of(const TapeReader& tape) {
   std::uint64_t last_number = 0, last_us = 0;
-  for (const EventBlockInfo& block : tape.event_blocks()) {
+  for (const EventChunkInfo& block : tape.event_chunks()) {
     last_number = std::max(last_number, block.last_number());
     last_us = std::max(last_us, block.last_us);
   }

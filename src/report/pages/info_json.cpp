@@ -165,11 +165,11 @@ std::string info_json(const std::string& name, const TapeReader& tape, const Tap
     top.name("blocks");
     {
       JsonList array = lines_array(out);
-      for (const BlockTypeSize& type : tape.block_sizes()) {
+      for (const ChunkTypeSize& type : tape.chunk_sizes()) {
         array.item();
         JsonList entry = inline_object(out);
         entry.text("type", type.name);
-        entry.number("blocks", type.blocks);
+        entry.number("blocks", type.chunks);
         entry.number("bytes", type.bytes);
       }
     }

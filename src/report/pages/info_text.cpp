@@ -143,12 +143,12 @@ private:
 
   void blocks() {
     print("\nSpace\n");
-    for (const BlockTypeSize& type : tape_.block_sizes()) {
+    for (const ChunkTypeSize& type : tape_.chunk_sizes()) {
       const double share = tape_.file_bytes() != 0
                                ? 100.0 * static_cast<double>(type.bytes) / static_cast<double>(tape_.file_bytes())
                                : 0;
       print("  {:>14} bytes {:5.1f} %  {} in {}\n", with_separators(type.bytes), share, type.name,
-            count_of(type.blocks, "block"));
+            count_of(type.chunks, "chunk"));
     }
   }
 

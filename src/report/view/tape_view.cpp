@@ -22,7 +22,7 @@ Result<TapeView> TapeView::open(const std::string& path, const OpenView& options
 }
 
 PositionPoints TapeView::points() const {
-  const auto& blocks = tape().event_blocks();
+  const auto& blocks = tape().event_chunks();
   const std::uint64_t last = blocks.empty() ? 0 : blocks.back().last_number();
   const HeapTotals& totals = answers().totals;
   return {

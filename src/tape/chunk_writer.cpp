@@ -1,4 +1,4 @@
-#include "tape/block_writer.h"
+#include "tape/chunk_writer.h"
 
 #include <sys/uio.h>
 
@@ -11,7 +11,7 @@ namespace heaptape {
 
 namespace {
 
-using format::BlockType;
+using format::ChunkType;
 using format::Codec;
 
 std::string write_sentence(const std::string& path, int error) {
@@ -19,39 +19,39 @@ std::string write_sentence(const std::string& path, int error) {
   if (error == ENOSPC) why = "the disk is full";
   if (error == EDQUOT) why = "the disk quota is used up";
   if (error == EFBIG) why = "it has reached the largest size a file may have here";
-  return "cannot write to the tape '" + path + "': " + why + "; the tape ends at its last whole block";
+  return "cannot write to the tape '" + path + "': " + why + "; the tape ends at its last whole chunk";
 }
 
 } // namespace
 
-Result<> BlockWriter::write(BlockType type, std::span<const std::byte> payload) {
+Result<> ChunkWriter::write(ChunkType type, std::span<const std::byte> payload) {
   if (payload.size() > format::kMaxPayloadBytes)
     return Error{ErrorCode::Unsupported, "cannot write to the tape '" + path_ + "': a " +
-                                             format::block_type_name(static_cast<std::uint8_t>(type)) +
-                                             " entry is larger than a block may be"};
+                                             format::chunk_type_name(static_cast<std::uint8_t>(type)) +
+                                             " entry is larger than a chunk may be"};
   stored_.clear();
   const bool smaller = compressor_.append(payload, stored_, format::kMaxRatio);
   return smaller ? write_stored(type, Codec::Zstd, payload.size(), stored_) : write_raw(type, payload);
 }
 
-Result<> BlockWriter::write_raw(BlockType type, std::span<const std::byte> payload) {
+Result<> ChunkWriter::write_raw(ChunkType type, std::span<const std::byte> payload) {
   return write_stored(type, Codec::Raw, payload.size(), payload);
 }
 
-Result<> BlockWriter::write_stored(BlockType type, Codec codec, std::size_t raw_bytes,
+Result<> ChunkWriter::write_stored(ChunkType type, Codec codec, std::size_t raw_bytes,
                                    std::span<const std::byte> stored) {
-  format::BlockHeader header{};
+  format::ChunkHeader header{};
   header.sync = format::kSync;
   header.type = static_cast<std::uint8_t>(type);
   header.codec = static_cast<std::uint8_t>(codec);
   header.stored_bytes = static_cast<std::uint32_t>(stored.size());
   header.payload_checksum = format::checksum(stored);
   header.raw_bytes = static_cast<std::uint32_t>(raw_bytes);
-  header.header_checksum = format::block_header_checksum(header);
+  header.header_checksum = format::chunk_header_checksum(header);
   return write_whole(std::as_bytes(std::span(&header, 1)), stored);
 }
 
-Result<> BlockWriter::write_whole(std::span<const std::byte> head, std::span<const std::byte> body) {
+Result<> ChunkWriter::write_whole(std::span<const std::byte> head, std::span<const std::byte> body) {
   if (failed_) return *failed_;
   const std::size_t size = head.size() + body.size();
   for (std::size_t done = 0; done < size;) {

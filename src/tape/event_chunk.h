@@ -8,7 +8,7 @@
 
 namespace heaptape::format {
 
-// In the order in which they stand in the block. docs/tape-format.md says what is in each.
+// In the order in which they stand in the chunk. docs/tape-format.md says what is in each.
 enum EventColumn : std::uint8_t {
   Ops,       // one byte per event
   Times,     // tokens for moments at which the clock moved
@@ -16,16 +16,16 @@ enum EventColumn : std::uint8_t {
   Sites,     // two bytes per site that is known but was not expected
   NewSites,  // kind and stack of each new site
   Sizes,     // varint per size that was not expected
-  Positions, // small codes: places in a list of freed blocks, origins of reallocated blocks
-  Strays,    // varint per reuse of a block from before this EVENTS block
+  Positions, // small codes: places in a list of freed chunks, origins of reallocated chunks
+  Strays,    // varint per reuse of a chunk from before this EVENTS chunk
   Addresses, // of allocations that were not expected
-  Ages,      // of released blocks that were not expected
-  Releases,  // addresses of released blocks from before this EVENTS block
+  Ages,      // of released chunks that were not expected
+  Releases,  // addresses of released chunks from before this EVENTS chunk
   Others,    // whole events of odd kinds
   kEventColumns,
 };
 
-inline constexpr std::uint32_t kMaxEventsPerBlock = std::uint32_t{1} << 18;
+inline constexpr std::uint32_t kMaxEventsPerChunk = std::uint32_t{1} << 18;
 
 //   offset  size
 //        0     8  number of the first event
@@ -36,7 +36,7 @@ inline constexpr std::uint32_t kMaxEventsPerBlock = std::uint32_t{1} << 18;
 //       32    96  per column: 4 bytes stored size, 4 bytes raw size; equal when stored raw, else it is one zstd frame
 //      128     8  XXH3-64 of bytes 0..127
 //      136        the columns, one behind the other
-struct EventBlockHead {
+struct EventChunkHead {
   struct Column {
     std::uint32_t stored_bytes;
     std::uint32_t raw_bytes;
@@ -49,8 +49,8 @@ struct EventBlockHead {
   Column columns[kEventColumns];
   std::uint64_t checksum;
 };
-static_assert(sizeof(EventBlockHead) == 136);
+static_assert(sizeof(EventChunkHead) == 136);
 
-std::uint64_t event_block_head_checksum(const EventBlockHead& head);
+std::uint64_t event_chunk_head_checksum(const EventChunkHead& head);
 
 } // namespace heaptape::format
