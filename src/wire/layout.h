@@ -105,7 +105,7 @@ struct ThreadSlot {
 };
 static_assert(sizeof(ThreadSlot) == 128);
 
-// The size field of PoolAlloc and PoolFree: which pool (1 .. kMostPools; 0 in a PoolFree: whichever a watched function made the
+// The size field of PoolAlloc and PoolFree: which pool (1 .. kMostPools; 0 in a PoolFree: whichever a pool function made the
 // block in), and the low half of the block's size.
 inline constexpr std::uint32_t kMostPools = 4096; // the last one takes in all further ones
 constexpr std::uint64_t pool_size_field(std::uint32_t pool, std::uint64_t size) {
@@ -115,7 +115,7 @@ constexpr std::uint64_t pool_size_field(std::uint32_t pool, std::uint64_t size) 
 enum class PoolNameKind : std::uint32_t {
   Given = 0,    // by the program: heaptape_alloc()
   Function = 1, // of a pool of --alloc-fn
-  Watched = 2,  // of a function of --alloc-fn or --free-fn whose calls are watched from now on; no pool
+  Hooked = 2,   // of a function of --alloc-fn or --free-fn whose calls are recorded from now on; no pool
 };
 
 // A call stack is a path of nodes from a leaf (innermost frame) to a root; its id is the index of the leaf. Node 0 is

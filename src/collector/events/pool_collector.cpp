@@ -21,7 +21,7 @@ PoolCollector::Known& PoolCollector::known(std::uint64_t wire_number) {
 
 void PoolCollector::add_name(const RingItem& item, std::string name) {
   const auto kind = static_cast<wire::PoolNameKind>(pool_of(item));
-  if (kind == wire::PoolNameKind::Watched) {
+  if (kind == wire::PoolNameKind::Hooked) {
     watched_.insert(std::move(name));
     return;
   }

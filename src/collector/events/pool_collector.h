@@ -38,7 +38,7 @@ public:
   // Pools that are new, or have got a name, since the last call.
   std::vector<Pool> take();
 
-  const std::set<std::string>& watched_functions() const { return watched_; }
+  const std::set<std::string>& pool_functions() const { return watched_; }
 
 private:
   struct Block {

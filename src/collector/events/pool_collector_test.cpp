@@ -143,9 +143,9 @@ TEST_F(PoolRecords, RecordsThatMakeNoSenseAreRefused) {
 }
 
 TEST_F(PoolRecords, WatchedFunctionsAreNoPools) {
-  name(0, "g_free", wire::PoolNameKind::Watched);
+  name(0, "g_free", wire::PoolNameKind::Hooked);
   EXPECT_TRUE(pools.take().empty());
-  EXPECT_TRUE(pools.watched_functions().contains("g_free"));
+  EXPECT_TRUE(pools.pool_functions().contains("g_free"));
 }
 
 } // namespace

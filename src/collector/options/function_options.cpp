@@ -7,7 +7,7 @@
 namespace heaptape {
 namespace {
 
-constexpr std::size_t kMostFunctions = 32; // as in recorder/hooks/watched_functions.cpp
+constexpr std::size_t kMostFunctions = 32; // as in recorder/hooks/pool_functions.cpp
 constexpr std::size_t kMostBytes = 4000;
 
 Error usage(std::string sentence) { return Error{ErrorCode::Usage, std::move(sentence)}; }
