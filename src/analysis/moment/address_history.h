@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analysis/heap/mapping_set.h"
-#include "analysis/index/answers.h"
+#include "analysis/index/findings.h"
 #include "tape/reader.h"
 
 namespace heaptape {
