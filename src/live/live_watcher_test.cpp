@@ -76,7 +76,7 @@ TEST_F(LiveWatcherTest, ALimitThatIsOnlyReportedLetsTheProgramGoOn) {
   make(*watcher, 101);
   EXPECT_FALSE(watcher->on_round(1).stop_program);
   watcher->on_end({});
-  EXPECT_NE(told.find("the program goes on"), std::string::npos) << told;
+  EXPECT_NE(told.find("the program runs on"), std::string::npos) << told;
 }
 
 TEST_F(LiveWatcherTest, SnapshotsComeForChurnTimeMarkSignalAndEnd) {

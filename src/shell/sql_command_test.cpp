@@ -42,7 +42,7 @@ TEST_F(SqlCommand, TakesTheRestOfTheLineWithItsQuotes) {
 TEST_F(SqlCommand, HasTheFormatsOfHeaptapeSql) {
   EXPECT_EQ(run("--json SELECT 1 AS a"), "[\n{\"a\":1}\n]\n");
   EXPECT_EQ(run("--format csv SELECT 1 AS a"), "a\n1\n");
-  EXPECT_EQ(run("--format xml SELECT 1"), "error: --format is table, csv or json, not 'xml'");
+  EXPECT_EQ(run("--format xml SELECT 1"), "error: --format must be table, csv or json, not 'xml'");
   EXPECT_EQ(run(".tables").substr(0, 9), "events   ");
 }
 

@@ -10,12 +10,7 @@ namespace {
 // Records from this thread without stacks.
 class EventsTest : public testing::Test {
 protected:
-  void SetUp() override {
-    ASSERT_TRUE(
-        start_recorder(memory_.bytes(), reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)) + 65536, 1 << 20));
-    g_switch.on.store(1);
-    g_switch.attached.store(1);
-  }
+  void SetUp() override { ASSERT_TRUE(memory_.begin()); }
   bool event(EventKind kind, std::uint64_t address) {
     return record(kind, address, 8, {0x401000, reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)), 0}, false);
   }

@@ -30,7 +30,7 @@ TEST(EndingText, SaysHowTheProgramEnded) {
   EXPECT_EQ(ending_text(summary, true), "killed by signal 35");
   summary.ending = Ending::CollectorStopped;
   summary.note = "no space left on device";
-  EXPECT_EQ(ending_text(summary, true), "not seen, for the recording stopped before: no space left on device");
+  EXPECT_EQ(ending_text(summary, true), "not seen, because recording stopped first: no space left on device");
   EXPECT_NE(ending_text(summary, false).find("cut off"), std::string::npos);
 }
 

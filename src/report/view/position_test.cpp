@@ -76,7 +76,7 @@ TEST_F(Positions, OutsideTheTapeAreRefusedWithASentence) {
   EXPECT_EQ(find("11").error().sentence, "there is no event 11; the last one is 10");
   EXPECT_EQ(find("@-6").error().sentence, "'@-6' is before the start of the tape");
   EXPECT_EQ(find("$+1").error().sentence, "there is no event 11; the last one is 10");
-  EXPECT_EQ(find("1s").error().sentence, "'1s' is behind the end of the tape, which is at 0.000100s");
+  EXPECT_EQ(find("1s").error().sentence, "'1s' is past the end of the tape, which is at 0.000100s");
   EXPECT_EQ(find("+2", false).error().sentence, "'+2' counts from a cursor, and there is none here");
   EXPECT_EQ(find("99999999999999999999").ok(), false);
   for (const char* wrong :
