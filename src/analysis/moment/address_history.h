@@ -60,6 +60,9 @@ struct MappingLife {
   std::uint64_t closed_us = 0;
 };
 
+// Of releases where no block began, the first are kept: a program that goes on after a hundred of them is beyond help.
+inline constexpr std::size_t kMostBadReleases = 100;
+
 struct HistoryQuery {
   MemoryRange range;
   std::uint64_t until = ~std::uint64_t{0}; // the last event that counts
