@@ -88,6 +88,9 @@ std::string mapping_line(Session& session, const MappingLife& life) {
   return text;
 }
 
+// Lives that 'history' holds in memory, about 200 MB; nobody reads as many.
+constexpr std::size_t kMostLives = 1'000'000;
+
 Result<> history(Session& session, Call& call, Printer& out) {
   const bool json = call.flag("--json");
   const bool all = call.flag("--all");
@@ -107,7 +110,7 @@ Result<> history(Session& session, Call& call, Printer& out) {
   const History found =
       history_of(session.tape(), {.range = {begin.value(), end},
                                   .until = session.last_event(),
-                                  .most = all || json ? 1'000'000 : std::min<std::size_t>(rows.value(), 1'000'000),
+                                  .most = all || json ? kMostLives : std::min<std::size_t>(rows.value(), kMostLives),
                                   .should_stop = session.stopper()});
   session.note(found.damage);
   if (json) {

@@ -8,8 +8,9 @@
 #include <optional>
 #include <vector>
 
+#include "analysis/heap/mapping_set.h"
 #include "analysis/heap/pool_state.h"
-#include "analysis/moment/address_history.h"
+#include "analysis/moment/tenant.h"
 #include "tape/reader.h"
 
 namespace heaptape {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analysis/heap/mapping_set.h"
-#include "analysis/moment/address_history.h"
+#include "analysis/moment/tenant.h"
 #include "tape/parallel_events.h"
 
 namespace heaptape {
