@@ -8,7 +8,7 @@
 namespace heaptape {
 
 PoolState pools_here(Session& session) {
-  if (!has_pools(session.view().answers().totals)) return {};
+  if (!has_pools(session.view().findings().totals)) return {};
   PoolsFound found = pools_after(session.tape(), {.until = session.event(), .should_stop = session.stopper()});
   session.note(found.damage);
   return std::move(found.state);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <random>
 
-#include "analysis/index/naive_answers_for_test.h"
+#include "analysis/index/naive_findings_for_test.h"
 #include "analysis/index/tape_for_test.h"
 #include "base/number_text.h"
 #include "shell/explain.h"

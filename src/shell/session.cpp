@@ -30,7 +30,7 @@ Result<Session> Session::from_view(TapeView view, std::uint64_t limit) {
     if (!moment) return moment.error();
     end = moment.value();
   }
-  const HeapTotals* totals = &parts->view.answers().totals;
+  const HeapTotals* totals = &parts->view.findings().totals;
   std::optional<HeapCursor> there;
   if (totals->peak_event > end.event) {
     there.emplace(parts->view.tape(), parts->view.index());

@@ -1,5 +1,7 @@
 #include "shell/words.h"
 
+#include <fmt/format.h>
+
 namespace heaptape {
 
 Result<std::vector<Word>> split_words(std::string_view line) {
@@ -31,7 +33,7 @@ Result<std::vector<Word>> split_words(std::string_view line) {
       word.text += c;
     }
   }
-  if (quote != 0) return Error{ErrorCode::Usage, std::string("a quote ") + quote + " is not closed"};
+  if (quote != 0) return Error{ErrorCode::Usage, fmt::format("a quote {} is not closed", quote)};
   end_word();
   return words;
 }

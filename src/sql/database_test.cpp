@@ -119,8 +119,8 @@ TEST_F(TapeDatabase, BlocksAreThoseThatEverLivedInTheirOrder) {
             expected);
   EXPECT_EQ(ask("SELECT count(*) FROM blocks WHERE free_event IS NULL"), std::to_string(live) + "\n");
   EXPECT_EQ(ask("SELECT count(*), sum(size) FROM blocks WHERE free_event IS NULL"),
-            std::to_string(view->answers().totals.live_blocks) + "|" +
-                std::to_string(view->answers().totals.live_bytes) + "\n");
+            std::to_string(view->findings().totals.live_blocks) + "|" +
+                std::to_string(view->findings().totals.live_bytes) + "\n");
 }
 
 TEST_F(TapeDatabase, WhatWasLiveAtAMomentIsWhatBlocksSay) {
@@ -134,7 +134,7 @@ TEST_F(TapeDatabase, WhatWasLiveAtAMomentIsWhatBlocksSay) {
   for (const std::uint64_t event : {0u, 1u, 500u, 1234u, 2999u, 3000u})
     EXPECT_EQ(ask(ask_live + "(" + std::to_string(event) + ")"), expected(event)) << event;
   EXPECT_EQ(ask(ask_live), expected(kEvents));
-  EXPECT_EQ(ask(ask_live + "('peak')"), expected(view->answers().totals.peak_event));
+  EXPECT_EQ(ask(ask_live + "('peak')"), expected(view->findings().totals.peak_event));
   EXPECT_EQ(ask("SELECT count(*) FROM live(500) WHERE age < 0 OR age > 5"), "0\n");
   EXPECT_EQ(ask("SELECT n.i, count(*) FROM (SELECT 100 AS i UNION SELECT 200) n, live(n.i) GROUP BY 1"),
             "100|" + ask("SELECT count(*) FROM live(100)") + "200|" + ask("SELECT count(*) FROM live(200)"));
@@ -291,10 +291,10 @@ TEST_F(TapeDatabase, ReadsOnlyWhatConditionsLeave) {
 
 TEST_F(DamagedTapeDatabase, GivesWhatIsLeft) {
   const std::uint64_t left = view->tape().event_count();
-  EXPECT_EQ(ask("SELECT count(*) FROM events"), std::to_string(left - view->answers().unread_events) + "\n");
+  EXPECT_EQ(ask("SELECT count(*) FROM events"), std::to_string(left - view->findings().unread_events) + "\n");
   EXPECT_EQ(ask("SELECT count(*), sum(size) FROM blocks WHERE free_event IS NULL"),
-            std::to_string(view->answers().totals.live_blocks) + "|" +
-                std::to_string(view->answers().totals.live_bytes) + "\n");
+            std::to_string(view->findings().totals.live_blocks) + "|" +
+                std::to_string(view->findings().totals.live_bytes) + "\n");
 }
 
 } // namespace

@@ -91,7 +91,7 @@ public:
   std::string_view meaning() const override { return "the blocks that were live at a moment, such as live('peak')"; }
   std::span<const Column> columns() const override { return kColumns; }
   // To get there costs more than the rows do.
-  std::uint64_t rows() const override { return view_.answers().totals.live_blocks + 1'000'000; }
+  std::uint64_t rows() const override { return view_.findings().totals.live_blocks + 1'000'000; }
   bool is_ordered_by(std::size_t column) const override { return column == kEvent || column == kTime; }
   std::unique_ptr<RowCursor> open() const override { return std::make_unique<LiveRows>(view_, functions_); }
 

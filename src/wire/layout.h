@@ -1,21 +1,28 @@
 // The shared memory between one recorded program and its collector.
 //
-// One sparse memfd, mapped whole by both sides. The collector (or the launcher, before it forks one) creates it, fills in
-// `Config` and the offsets, and hands the descriptor over; the recorder maps it and closes the descriptor. Nothing in here
-// is a pointer. Both sides treat the memory as hostile: read once, check, use the copy.
+// One sparse memfd. The collector (or the launcher, before it forks one) creates it, fills in `Config` and the offsets, and
+// hands the descriptor over; the recorder maps it and closes the descriptor. Nothing in here is a pointer.
+//
+// What both sides may rely on:
+//   1. One writer per word. A thread writes its own slot's producer line and ring, the collector the consumer line.
+//   2. A record is whole or not there: its phase bit is stored last, with release. A torn one is never ready.
+//   3. A thread's records are in the order in which it reserved them; across threads only the stamps order them.
+//   4. A record stays until the collector has stored a `taken` beyond it; a writer that finds no room waits or drops.
+//   5. Nothing else. The other side may be dead, stopped, or write nonsense anywhere at any time: read a word once, check the
+//      copy, use the copy, and bound every loop by something of your own.
 //
 //   offset            what                                   writer
 //   0                 Header (config, state, counters)       collector: config; program: state, counters
-//   header.claims     one bit per slot: somebody has it      program sets it, collector clears it
-//   header.slots      ThreadSlot[slot_count]                 program: producer line; collector: consumer line
-//   header.modules    module log, append only                program
-//   header.answer     text of the answer to a question       collector
-//   header.nodes      StackNode[node_capacity]               program
-//   header.rings      ring of slot 0, of slot 1, ...         program
-//   header.scratch    scratch of slot 0, of slot 1, ...      program: its own state, mapped by nobody else
+//   config.claims     one bit per slot: somebody has it      program sets it, collector clears it
+//   config.slots      ThreadSlot[slot_count]                 program: producer line; collector: consumer line
+//   config.modules    module log, append only                program
+//   config.answer     text of the answer to a question       collector
+//   config.nodes      StackNode[node_capacity]               program
+//   config.rings      ring of slot 0, of slot 1, ...         program
+//   config.scratch    scratch of slot 0, of slot 1, ...      program: its own state, mapped by nobody else
 //
-// The rings come behind all that has a fixed size, so a program short of address space may map a prefix and use fewer slots. The scratch is
-// mapped in pieces, when there are threads that need it; the collector does not map it at all.
+// The rings come behind all that has a fixed size, so a program short of address space may map a prefix and use fewer slots.
+// The scratch is mapped in pieces, when there are threads that need it; the collector does not map it at all.
 #pragma once
 
 #include <atomic>
@@ -30,8 +37,6 @@ namespace heaptape::wire {
 inline constexpr std::uint64_t kMagic = 0x31'65'72'69'57'74'48'00; // "\0HtWire1"
 inline constexpr std::uint32_t kVersion = 4;
 inline constexpr std::size_t kPage = 4096;
-
-// ---------------------------------------------------------------------------------------------------------------- rings
 
 // One record of a ring: 24 bytes, three 8-byte words, written in the order word1, word2, word0.
 //
@@ -100,7 +105,7 @@ struct ThreadSlot {
 };
 static_assert(sizeof(ThreadSlot) == 128);
 
-// The size field of PoolAlloc and PoolFree: which pool (1 .. kMostPools; 0 in a PoolFree: whichever a watched function made the
+// The size field of PoolAlloc and PoolFree: which pool (1 .. kMostPools; 0 in a PoolFree: whichever a pool function made the
 // block in), and the low half of the block's size.
 inline constexpr std::uint32_t kMostPools = 4096; // the last one takes in all further ones
 constexpr std::uint64_t pool_size_field(std::uint32_t pool, std::uint64_t size) {
@@ -110,10 +115,8 @@ constexpr std::uint64_t pool_size_field(std::uint32_t pool, std::uint64_t size) 
 enum class PoolNameKind : std::uint32_t {
   Given = 0,    // by the program: heaptape_alloc()
   Function = 1, // of a pool of --alloc-fn
-  Watched = 2,  // of a function of --alloc-fn or --free-fn whose calls are watched from now on; no pool
+  Hooked = 2,   // of a function of --alloc-fn or --free-fn whose calls are recorded from now on; no pool
 };
-
-// --------------------------------------------------------------------------------------------------------------- stacks
 
 // A call stack is a path of nodes from a leaf (innermost frame) to a root; its id is the index of the leaf. Node 0 is
 // "no stack". A node is complete when `pc` is not 0; every id in a ready record is complete, and so are its parents.
@@ -149,8 +152,6 @@ constexpr std::uint32_t node_capacity(unsigned table_count) {
 }
 inline constexpr std::uint32_t kNodeCapacity = node_capacity(kTableCount); // the most there can be
 
-// -------------------------------------------------------------------------------------------------------------- modules
-
 inline constexpr std::uint64_t kModuleLogBytes = std::uint64_t{4} << 20;
 inline constexpr std::uint64_t kAnswerBytes = std::uint64_t{64} << 10;
 inline constexpr std::size_t kMaxSegments = 8;
@@ -174,8 +175,6 @@ struct ModuleEntry {
     std::uint64_t flags; // PF_R, PF_W, PF_X
   } segments[kMaxSegments];
 };
-
-// --------------------------------------------------------------------------------------------------------------- header
 
 // What could not be recorded, or not in full. Names and sentences are in loss_name().
 enum class Loss : std::uint32_t {
@@ -289,8 +288,6 @@ inline constexpr std::uint32_t kDefaultMaxDepth = 1024;
 inline constexpr std::uint32_t kDeepestStack = 4096; // the largest max_depth
 
 constexpr std::uint64_t round_to_page(std::uint64_t bytes) { return (bytes + kPage - 1) & ~std::uint64_t{kPage - 1}; }
-
-// ---------------------------------------------------------------------------------------------------------------- sizes
 
 // Rings come in steps. The first kFirstSlots have ring_records each; every later step is as large as all before it together and has rings
 // half as long, but not below kFewestRecords: few threads get long rings, and tens of thousands of threads still need little.

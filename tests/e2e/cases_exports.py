@@ -9,12 +9,29 @@ import json
 import os
 import re
 import subprocess
-from pathlib import Path
 
 from harness import HEAPTAPE, Skip, case, check, each, equal, installed, main, need, program
 from tape import HANG_SECONDS, Tape, heaptape
 
-SPEEDSCOPE_SCHEMA = Path(__file__).resolve().parents[1] / "schemas/speedscope/file-format-schema.json"  # of speedscope 1.25.0
+# What speedscope demands of a file it opens, as far as we write one.
+SPEEDSCOPE_SCHEMA = {
+    "type": "object",
+    "required": ["$schema", "shared", "profiles"],
+    "properties": {
+        "$schema": {"const": "https://www.speedscope.app/file-format-schema.json"},
+        "shared": {"type": "object", "required": ["frames"], "properties": {"frames": {"type": "array", "items": {
+            "type": "object", "required": ["name"], "properties": {
+                "name": {"type": "string"}, "file": {"type": "string"}, "line": {"type": "integer"}, "col": {"type": "integer"}}}}}},
+        "profiles": {"type": "array", "minItems": 1, "items": {
+            "type": "object", "required": ["type", "name", "unit", "startValue", "endValue", "samples", "weights"],
+            "properties": {
+                "type": {"const": "sampled"}, "name": {"type": "string"},
+                "unit": {"enum": ["bytes", "microseconds", "milliseconds", "nanoseconds", "none", "seconds"]},
+                "startValue": {"type": "number"}, "endValue": {"type": "number"},
+                "samples": {"type": "array", "items": {"type": "array", "items": {"type": "integer", "minimum": 0}}},
+                "weights": {"type": "array", "items": {"type": "number"}}}}},
+    },
+}
 VALUES = ("peak", "live", "allocated", "temporary")
 
 
@@ -148,10 +165,11 @@ def gprof2dot_and_graphviz_draw_a_graph_for_each_label(test):
 def speedscope_files_follow_its_schema(test):
     need(importlib.util.find_spec("jsonschema"), "python3-jsonschema is not installed")
     import jsonschema
-    schema = json.loads(SPEEDSCOPE_SCHEMA.read_text())
     tape = make_tape(test)
     profile = json.loads(export(test, tape, "speedscope").read_text())
-    jsonschema.validate(profile, schema)
+    jsonschema.validate(profile, SPEEDSCOPE_SCHEMA)
+    frames = len(profile["shared"]["frames"])
+    check(all(index < frames for part in profile["profiles"] for stack in part["samples"] for index in stack), "frames exist")
     facts = tape.facts()
     sums = [sum(part["weights"]) for part in profile["profiles"]]
     equal(sums[:4], [facts["peak_bytes"], facts["live_bytes"], facts["allocated_bytes"], facts["allocated_blocks"]], "sums")

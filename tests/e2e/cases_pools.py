@@ -151,7 +151,7 @@ def calls_into_a_library_are_watched_however_they_are_linked(test, how):
 
 
 @case
-def of_watched_functions_that_call_each_other_the_innermost_counts(test):
+def of_pool_functions_that_call_each_other_the_innermost_counts(test):
     watch = ["--alloc-fn", "wrapped_alloc", "--alloc-fn", "wrapped_outer", "--free-fn", "wrapped_free:2", "--free-fn", "wrapped_outer_free",
              "--alloc-fn", "wrapped_resize:2", "--free-fn", "wrapped_resize", "--alloc-fn", "wrapped_outer_resize:2", "--free-fn",
              "wrapped_outer_resize"]

@@ -84,9 +84,11 @@ def forty_thousand_short_threads_lose_nothing_on_a_busy_core(test):
 
 @case
 def threads_that_find_no_slot_share_some_and_lose_nothing(test):
-    # In so little address space there are slots for a few dozen threads; the others borrow one for each of their events.
-    limited = 600 << 20
-    tape = record_many_threads(test, 1, 400, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limited, limited)))
+    # The memory with the rings is a file: a small one has slots for a few dozen threads; the others borrow one for each of their events.
+    def allow_small_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100 << 20, 100 << 20))
+
+    tape = record_many_threads(test, 1, 400, preexec_fn=allow_small_files)
     equal(len(tape.facts()["threads"]), 401, "threads")
 
 

@@ -49,8 +49,8 @@ int main(int count, char** arguments) {
     const std::string name = std::to_string(seed);
     save(folder + "keyframe-" + name,
          input_of(2, [&](const AddPart& add) { return KeyframeCodec::put(replay.state(), add); }));
-    const Answers answers = replay.finish();
-    save(folder + "answers-" + name, input_of(1, [&](const AddPart& add) { return put_answers(answers, add); }));
+    const Findings findings = replay.finish();
+    save(folder + "answers-" + name, input_of(1, [&](const AddPart& add) { return put_findings(findings, add); }));
   }
   Bytes head{std::byte{0}};
   put_index_head({1000, 77, 40, {5000, 6000, 7000}, {{100, 7, {8000, 9000}, {}}, {900, 70, {9500}, {}}}}, head);

@@ -91,7 +91,7 @@ TEST(PoolState, PoolEventsChangeNothingInTheHeap) {
   Story plain, mixed;
   plain.make(0x10000, 4096).end(0x10000);
   mixed.make(0x10000, 4096).pool_make(1, 0x10000, 100).pool_end(1, 0x10000).end(0x10000);
-  const HeapTotals heap = plain.answers().totals, with_pools = mixed.answers().totals;
+  const HeapTotals heap = plain.findings().totals, with_pools = mixed.findings().totals;
   EXPECT_EQ(with_pools.allocated_bytes, heap.allocated_bytes);
   EXPECT_EQ(with_pools.live_blocks, heap.live_blocks);
   EXPECT_EQ(with_pools.peak_bytes, heap.peak_bytes);
@@ -99,7 +99,7 @@ TEST(PoolState, PoolEventsChangeNothingInTheHeap) {
   EXPECT_TRUE(has_pools(with_pools));
   EXPECT_FALSE(has_pools(heap));
   // A wrapper's pool block stands between malloc and free, and the block is temporary all the same.
-  EXPECT_EQ(mixed.answers().by_owner[0].temporary, (Cost{4096, 1}));
+  EXPECT_EQ(mixed.findings().by_owner[0].temporary, (Cost{4096, 1}));
 }
 
 } // namespace

@@ -14,13 +14,13 @@
 // fit, a place says so (Layout::in_side).
 //
 // A Layout has
-//   Value, Bucket, kPlaces            Bucket: all zero means empty
+//   Value, Bucket, kPlaces            a Bucket that is all zero is empty
 //   fits, in_side_value               which values a place holds, and the one that says "see the side map"
-//   find, empty, place_of             bits for the places of a bucket that hold an address, or nothing; 0 for none; the place of the lowest
-//   holds, address_at, value_at, in_side, put, copy, clear                    one place
-//   counter_of, was_passed, count_passing (true: now it is stuck), count_leaving      the counters
+//   find, empty, place_of             bits for the places that hold an address, or nothing; 0: none. The place of the lowest bit.
+//   holds, address_at, value_at, in_side, put, copy, clear                           one place
+//   counter_of, was_passed, count_passing (true: now it is stuck), count_leaving     the counters
 //   kFullFifths                       a shard grows when it has this many blocks per five buckets
-//   larger, smaller, kKept            buckets of a shard that has grown, or has shrunk to so many blocks; up to kKept it does not shrink
+//   larger, smaller, kKept            buckets after growing, and after shrinking to N blocks; up to kKept it does not shrink
 #pragma once
 
 #include <array>
@@ -77,7 +77,7 @@ public:
 
   std::optional<Value> find(std::uint64_t address) const;
 
-  // Makes room for so many blocks, so that they need not be moved on the way.
+  // Makes room for this many blocks, so that they need not be moved on the way.
   void reserve(std::uint64_t blocks);
 
   std::uint64_t size() const { return size_; }

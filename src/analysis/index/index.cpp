@@ -136,7 +136,7 @@ private:
   std::uint64_t last_event_ = 0, last_blocks_ = 0, last_tape_bytes_ = 0; // at the last keyframe
 };
 
-Result<Answers> replay_tape(const TapeReader& tape, const MakeIndex& options, KeyframeKeeper& keeper) {
+Result<Findings> replay_tape(const TapeReader& tape, const MakeIndex& options, KeyframeKeeper& keeper) {
   Replay replay(options_for(tape));
   const HeapState& state = replay.state();
   KeyframeClock clock(tape, keeper, options);
@@ -155,11 +155,11 @@ Result<Answers> replay_tape(const TapeReader& tape, const MakeIndex& options, Ke
     }
   }
   if (options.progress) options.progress(tape.event_count(), tape.event_count());
-  Answers answers = replay.finish();
-  answers.unread_events = tape.event_count() - answers.totals.events;
-  answers.unknown_stacks = events.cursor().unknown_stacks();
-  join_samples(answers.timeline, tape.samples());
-  return answers;
+  Findings findings = replay.finish();
+  findings.unread_events = tape.event_count() - findings.totals.events;
+  findings.unknown_stacks = events.cursor().unknown_stacks();
+  join_samples(findings.timeline, tape.samples());
+  return findings;
 }
 
 template <class Rows, class StackOf>
@@ -168,10 +168,10 @@ bool all_known(const Rows& rows, const TapeReader& tape, StackOf stack_of) {
                      [&](const auto& row) { return stack_of(row).value < tape.stacks().size(); });
 }
 
-bool stacks_are_known(const Answers& answers, const TapeReader& tape) {
-  return all_known(answers.by_stack, tape, [](const StackFigures& row) { return row.stack; }) &&
-         all_known(answers.mappings.by_stack, tape, [](const StackMappings& row) { return row.stack; }) &&
-         all_known(answers.growth.stacks, tape, [](const StackGrowth& row) { return row.stack; });
+bool stacks_are_known(const Findings& findings, const TapeReader& tape) {
+  return all_known(findings.by_stack, tape, [](const StackFigures& row) { return row.stack; }) &&
+         all_known(findings.mappings.by_stack, tape, [](const StackMappings& row) { return row.stack; }) &&
+         all_known(findings.growth.stacks, tape, [](const StackGrowth& row) { return row.stack; });
 }
 
 } // namespace
@@ -183,15 +183,15 @@ FoundIndex load_index(const TapeReader& tape) {
   if (head.events != tape.event_count() || head.fingerprint != tape.events_fingerprint() ||
       head.stacks != tape.stacks().size())
     return {IndexState::Stale, {}};
-  AnswersParser parser;
+  FindingsParser parser;
   for (const std::uint64_t offset : head.figures) {
     const auto part = tape.read_index_part(offset);
     if (!part || !parser.add(*part)) return {IndexState::Damaged, {}};
   }
   FoundIndex found{IndexState::Good, {}};
-  Answers& answers = found.index.answers;
-  if (!parser.finish(answers) || !stacks_are_known(answers, tape)) return {IndexState::Damaged, {}};
-  join_samples(answers.timeline, tape.samples());
+  Findings& findings = found.index.findings;
+  if (!parser.finish(findings) || !stacks_are_known(findings, tape)) return {IndexState::Damaged, {}};
+  join_samples(findings.timeline, tape.samples());
   found.index.keyframes = std::move(head.keyframes);
   return found;
 }
@@ -199,7 +199,7 @@ FoundIndex load_index(const TapeReader& tape) {
 Index build_index(const TapeReader& tape, const MakeIndex& options) {
   Index index;
   KeyframesInMemory keyframes(index.keyframes);
-  index.answers = replay_tape(tape, options, keyframes).value(); // memory does not fail
+  index.findings = replay_tape(tape, options, keyframes).value(); // memory does not fail
   return index;
 }
 
@@ -211,9 +211,9 @@ Result<> append_index(const std::string& path, const MakeIndex& options) {
   const auto append = [&]() -> Result<> {
     IndexHead head{tape.event_count(), tape.events_fingerprint(), tape.stacks().size(), {}, {}};
     KeyframesOnTape keyframes(appender, head.keyframes);
-    const auto answers = replay_tape(tape, options, keyframes);
-    if (!answers) return answers.error();
-    auto put = put_answers(answers.value(), [&](std::span<const std::byte> payload) -> Result<> {
+    const auto findings = replay_tape(tape, options, keyframes);
+    if (!findings) return findings.error();
+    auto put = put_findings(findings.value(), [&](std::span<const std::byte> payload) -> Result<> {
       const auto offset = appender.add(ChunkType::IndexPart, payload);
       if (!offset) return offset.error();
       head.figures.push_back(offset.value());

@@ -1,4 +1,4 @@
-// The index of a tape: the answers of one pass over all its events, and keyframes from which any moment is near. Kept at the end
+// The index of a tape: the findings of one pass over all its events, and keyframes from which any moment is near. Kept at the end
 // of the tape, so that the pass is made once. How it is stored is in docs/tape-format.md.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/index/answers.h"
+#include "analysis/index/findings.h"
 #include "analysis/index/keyframe_place.h"
 #include "base/result.h"
 #include "tape/reader.h"
@@ -16,7 +16,7 @@
 namespace heaptape {
 
 struct Index {
-  Answers answers;
+  Findings findings;
   std::vector<Keyframe> keyframes; // by event
 };
 

@@ -173,7 +173,7 @@ void pass(const char* path, bool append) {
     checked(append_index(path, options));
   } else {
     const TapeReader tape = checked(TapeReader::open(path));
-    events = build_index(tape).answers.totals.events;
+    events = build_index(tape).findings.totals.events;
   }
   const double seconds = watch.seconds();
   print("events", static_cast<double>(events));
@@ -188,7 +188,7 @@ void open_only(const char* path) {
   const FoundIndex found = load_index(tape);
   print("seconds", watch.seconds());
   print("good", found.state == IndexState::Good ? 1 : 0);
-  print("owners", static_cast<double>(found.index.answers.by_owner.size()));
+  print("owners", static_cast<double>(found.index.findings.by_owner.size()));
   print("keyframes", static_cast<double>(found.index.keyframes.size()));
   std::uint64_t index_bytes = 0;
   for (const ChunkTypeSize& size : tape.chunk_sizes())

@@ -85,17 +85,17 @@ void exchange(Archive& archive, SizeHistogram& sizes, LifetimeHistogram& lifetim
 
 // Everything that is not a list of rows. Samples are not kept: they are on the tape.
 template <class Archive>
-void exchange_overview(Archive& archive, Answers& answers, TimelineLevel& finest) {
-  exchange(archive, answers.totals);
-  archive.number(answers.end_us);
-  archive.number(answers.unread_events);
-  archive.number(answers.unknown_stacks);
-  exchange(archive, answers.sizes, answers.lifetimes);
-  exchange(archive, answers.mappings.anonymous);
-  exchange(archive, answers.mappings.file);
-  archive.number(answers.mappings.anonymous_at_peak_bytes);
-  archive.number(answers.mappings.unknown_unmaps);
-  for (std::uint64_t& moment : answers.growth.moments_us) archive.number(moment);
+void exchange_overview(Archive& archive, Findings& findings, TimelineLevel& finest) {
+  exchange(archive, findings.totals);
+  archive.number(findings.end_us);
+  archive.number(findings.unread_events);
+  archive.number(findings.unknown_stacks);
+  exchange(archive, findings.sizes, findings.lifetimes);
+  exchange(archive, findings.mappings.anonymous);
+  exchange(archive, findings.mappings.file);
+  archive.number(findings.mappings.anonymous_at_peak_bytes);
+  archive.number(findings.mappings.unknown_unmaps);
+  for (std::uint64_t& moment : findings.growth.moments_us) archive.number(moment);
   archive.number(finest.bucket_us);
   std::uint64_t buckets = finest.buckets.size();
   archive.number(buckets);
@@ -277,35 +277,35 @@ bool parse_index_head(std::span<const std::byte> payload, IndexHead& head) {
   return bytes.ok();
 }
 
-Result<> put_answers(const Answers& answers, const AddPart& add) {
+Result<> put_findings(const Findings& findings, const AddPart& add) {
   std::vector<std::byte> payload;
   Out out{ByteWriter(payload)};
   out.bytes.u8(static_cast<std::uint8_t>(Section::Overview));
-  for (const std::size_t rows : {answers.by_owner.size(), answers.by_thread.size(), answers.mappings.by_stack.size(),
-                                 answers.growth.stacks.size()})
+  for (const std::size_t rows : {findings.by_owner.size(), findings.by_thread.size(), findings.mappings.by_stack.size(),
+                                 findings.growth.stacks.size()})
     out.bytes.varint(rows);
-  Answers copy;
-  copy.totals = answers.totals;
-  copy.end_us = answers.end_us;
-  copy.unread_events = answers.unread_events;
-  copy.unknown_stacks = answers.unknown_stacks;
-  copy.sizes = answers.sizes;
-  copy.lifetimes = answers.lifetimes;
-  copy.mappings.anonymous = answers.mappings.anonymous;
-  copy.mappings.file = answers.mappings.file;
-  copy.mappings.anonymous_at_peak_bytes = answers.mappings.anonymous_at_peak_bytes;
-  copy.mappings.unknown_unmaps = answers.mappings.unknown_unmaps;
-  copy.growth.moments_us = answers.growth.moments_us;
-  TimelineLevel finest = answers.timeline.levels.back();
+  Findings copy;
+  copy.totals = findings.totals;
+  copy.end_us = findings.end_us;
+  copy.unread_events = findings.unread_events;
+  copy.unknown_stacks = findings.unknown_stacks;
+  copy.sizes = findings.sizes;
+  copy.lifetimes = findings.lifetimes;
+  copy.mappings.anonymous = findings.mappings.anonymous;
+  copy.mappings.file = findings.mappings.file;
+  copy.mappings.anonymous_at_peak_bytes = findings.mappings.anonymous_at_peak_bytes;
+  copy.mappings.unknown_unmaps = findings.mappings.unknown_unmaps;
+  copy.growth.moments_us = findings.growth.moments_us;
+  TimelineLevel finest = findings.timeline.levels.back();
   exchange_overview(out, copy, finest);
   if (auto added = add(payload); !added) return added;
-  if (auto added = put_rows<OwnerFigures>(Section::Owners, answers.by_owner, add); !added) return added;
-  if (auto added = put_rows<ThreadFigures>(Section::Threads, answers.by_thread, add); !added) return added;
-  if (auto added = put_rows<StackMappings>(Section::Mappings, answers.mappings.by_stack, add); !added) return added;
-  return put_rows<StackGrowth>(Section::Growth, answers.growth.stacks, add);
+  if (auto added = put_rows<OwnerFigures>(Section::Owners, findings.by_owner, add); !added) return added;
+  if (auto added = put_rows<ThreadFigures>(Section::Threads, findings.by_thread, add); !added) return added;
+  if (auto added = put_rows<StackMappings>(Section::Mappings, findings.mappings.by_stack, add); !added) return added;
+  return put_rows<StackGrowth>(Section::Growth, findings.growth.stacks, add);
 }
 
-bool AnswersParser::add(std::span<const std::byte> payload) {
+bool FindingsParser::add(std::span<const std::byte> payload) {
   ByteReader bytes(payload);
   switch (static_cast<Section>(bytes.u8())) {
   case Section::Overview: {
@@ -314,25 +314,25 @@ bool AnswersParser::add(std::span<const std::byte> payload) {
     for (std::uint64_t* rows : {&owners_, &threads_, &mappings_, &growing_}) *rows = bytes.varint();
     In in{bytes};
     TimelineLevel finest;
-    exchange_overview(in, answers_, finest);
+    exchange_overview(in, findings_, finest);
     if (!in.bytes.done() || finest.bucket_us == 0 || finest.buckets.empty()) return false;
-    answers_.timeline = make_timeline(std::move(finest));
+    findings_.timeline = make_timeline(std::move(finest));
     return true;
   }
-  case Section::Owners: return parse_rows(bytes, answers_.by_owner);
-  case Section::Threads: return parse_rows(bytes, answers_.by_thread);
-  case Section::Mappings: return parse_rows(bytes, answers_.mappings.by_stack);
-  case Section::Growth: return parse_rows(bytes, answers_.growth.stacks);
+  case Section::Owners: return parse_rows(bytes, findings_.by_owner);
+  case Section::Threads: return parse_rows(bytes, findings_.by_thread);
+  case Section::Mappings: return parse_rows(bytes, findings_.mappings.by_stack);
+  case Section::Growth: return parse_rows(bytes, findings_.growth.stacks);
   }
   return false;
 }
 
-bool AnswersParser::finish(Answers& answers) {
-  if (!overview_ || answers_.by_owner.size() != owners_ || answers_.by_thread.size() != threads_ ||
-      answers_.mappings.by_stack.size() != mappings_ || answers_.growth.stacks.size() != growing_)
+bool FindingsParser::finish(Findings& findings) {
+  if (!overview_ || findings_.by_owner.size() != owners_ || findings_.by_thread.size() != threads_ ||
+      findings_.mappings.by_stack.size() != mappings_ || findings_.growth.stacks.size() != growing_)
     return false;
-  if (!sum_owners(answers_)) return false;
-  answers = std::move(answers_);
+  if (!sum_owners(findings_)) return false;
+  findings = std::move(findings_);
   return true;
 }
 

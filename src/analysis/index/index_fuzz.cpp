@@ -41,17 +41,17 @@ void check_head(std::span<const std::byte> input) {
            same.keyframes.size() == head.keyframes.size());
 }
 
-void check_answers(std::span<const std::byte> input) {
-  AnswersParser parser;
+void check_findings(std::span<const std::byte> input) {
+  FindingsParser parser;
   for (const auto part : parts_of(input))
     if (!parser.add(part)) return;
-  Answers answers;
-  if (!parser.finish(answers)) return;
-  AnswersParser second;
-  for (const Bytes& part : written([&](const AddPart& add) { return put_answers(answers, add); }))
+  Findings findings;
+  if (!parser.finish(findings)) return;
+  FindingsParser second;
+  for (const Bytes& part : written([&](const AddPart& add) { return put_findings(findings, add); }))
     HT_CHECK(second.add(part));
-  Answers same;
-  HT_CHECK(second.finish(same) && same == answers);
+  Findings same;
+  HT_CHECK(second.finish(same) && same == findings);
 }
 
 bool parse_keyframe(const std::vector<std::span<const std::byte>>& parts, HeapState& state) {
@@ -86,7 +86,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto input = std::as_bytes(std::span(data, size)).subspan(1);
   switch (data[0] % 3) {
   case 0: check_head(input); break;
-  case 1: check_answers(input); break;
+  case 1: check_findings(input); break;
   default: check_keyframe(input);
   }
   return 0;

@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "analysis/index/naive_answers_for_test.h"
+#include "analysis/index/naive_findings_for_test.h"
 #include "analysis/index/tape_for_test.h"
 #include "analysis/moment/heap_cursor.h"
 #include "analysis/moment/moments.h"
@@ -44,7 +44,7 @@ TEST(Index, WhatIsAppendedIsWhatWasBuilt) {
   EXPECT_EQ(tape.unknown_chunks(), 0u);
   const FoundIndex found = load_index(tape);
   ASSERT_EQ(found.state, IndexState::Good);
-  EXPECT_EQ(found.index.answers, built.answers);
+  EXPECT_EQ(found.index.findings, built.findings);
   ASSERT_EQ(found.index.keyframes.size(), built.keyframes.size());
   EXPECT_GT(found.index.keyframes.size(), 10u);
   // And they hold the same.
@@ -73,8 +73,8 @@ TEST(Index, EventsOfPoolsAreCountedInTheAnswersAndInKeyframes) {
   const TapeReader tape = file.open();
   const FoundIndex found = load_index(tape);
   ASSERT_EQ(found.state, IndexState::Good);
-  EXPECT_EQ(found.index.answers.totals, built.answers.totals);
-  EXPECT_EQ(found.index.answers.totals.per_kind[static_cast<std::size_t>(EventKind::PoolAlloc)], 167u);
+  EXPECT_EQ(found.index.findings.totals, built.findings.totals);
+  EXPECT_EQ(found.index.findings.totals.per_kind[static_cast<std::size_t>(EventKind::PoolAlloc)], 167u);
   HeapCursor on_tape(tape, found.index), in_memory(tape, built);
   for (const std::uint64_t event : {900u, 150u}) {
     on_tape.seek_event(event);
@@ -88,7 +88,7 @@ TEST(Index, OfATapeWithoutEventsIsAnIndexToo) {
   ASSERT_TRUE(append_index(file.path()).ok());
   const FoundIndex found = load_index(file.open());
   EXPECT_EQ(found.state, IndexState::Good);
-  EXPECT_EQ(found.index.answers.totals.events, 0u);
+  EXPECT_EQ(found.index.findings.totals.events, 0u);
   const TapeReader tape = file.open();
   HeapCursor cursor(tape, found.index);
   cursor.seek_event(5);
@@ -145,7 +145,7 @@ TEST(Index, OpeningATapeMakesItOnceAndThenOnlyReadsIt) {
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(second.value().found, IndexState::Good);
   EXPECT_EQ(passes, 1u);
-  EXPECT_EQ(second.value().index.answers, first.value().index.answers);
+  EXPECT_EQ(second.value().index.findings, first.value().index.findings);
 }
 
 TEST(Index, OfATapeThatMayNotBeWrittenToStaysInMemory) {
@@ -159,7 +159,7 @@ TEST(Index, OfATapeThatMayNotBeWrittenToStaysInMemory) {
   const auto opened = open_indexed_tape(file.path());
   ASSERT_TRUE(opened.ok());
   EXPECT_FALSE(opened.value().on_tape);
-  EXPECT_EQ(opened.value().index.answers.totals.events, 500u);
+  EXPECT_EQ(opened.value().index.findings.totals.events, 500u);
   EXPECT_EQ(file.bytes(), before);
 }
 
@@ -172,7 +172,7 @@ TEST(Index, OfATapeThatIsStillBeingWrittenIsNotAppended) {
   const auto opened = open_indexed_tape(file.path());
   ASSERT_TRUE(opened.ok());
   EXPECT_FALSE(opened.value().on_tape);
-  EXPECT_EQ(opened.value().index.answers.totals.events, 500u);
+  EXPECT_EQ(opened.value().index.findings.totals.events, 500u);
   EXPECT_EQ(file.bytes(), before);
 }
 
@@ -193,7 +193,7 @@ TEST(Index, ThatTellsOfOtherEventsIsStaleAndSuperseded) {
   ASSERT_TRUE(opened.ok());
   EXPECT_EQ(opened.value().found, IndexState::Stale);
   EXPECT_TRUE(opened.value().on_tape);
-  EXPECT_EQ(opened.value().index.answers.totals.events, 500u - 500u % 64);
+  EXPECT_EQ(opened.value().index.findings.totals.events, 500u - 500u % 64);
   EXPECT_EQ(load_index(file.open()).state, IndexState::Good);
 }
 
@@ -222,14 +222,14 @@ TEST(Index, OfATapeWithDamagedEventsSaysHowManyItLacks) {
   ASSERT_TRUE(append_index(file.path()).ok());
   const FoundIndex found = load_index(file.open());
   ASSERT_EQ(found.state, IndexState::Good);
-  EXPECT_EQ(found.index.answers.unread_events, 50u);
-  EXPECT_EQ(found.index.answers.totals.events, 450u);
+  EXPECT_EQ(found.index.findings.unread_events, 50u);
+  EXPECT_EQ(found.index.findings.totals.events, 450u);
 }
 
 TEST(Index, CutOffAnywhereLeavesAGoodTapeAndIsAppendedAnew) {
   const SmallTape file(wild_events(3, 600), kStacks, 100);
   const std::size_t plain_bytes = file.bytes().size();
-  const Answers answers = build_index(file.open()).answers;
+  const Findings findings = build_index(file.open()).findings;
   ASSERT_TRUE(append_index(file.path(), kManyKeyframes).ok());
   const Bytes indexed = file.bytes();
   for (std::size_t size = plain_bytes; size < indexed.size(); size += size + 40 < indexed.size() ? 37 : 1) {
@@ -238,14 +238,14 @@ TEST(Index, CutOffAnywhereLeavesAGoodTapeAndIsAppendedAnew) {
     ASSERT_TRUE(append_index(file.path(), kManyKeyframes).ok());
     ASSERT_EQ(file.bytes(), indexed) << size; // nothing of the torn one is left behind
   }
-  EXPECT_EQ(load_index(file.open()).index.answers, answers);
+  EXPECT_EQ(load_index(file.open()).index.findings, findings);
 }
 
 TEST(Index, EveryFlippedBitIsNoticedOrDoesNoHarm) {
   const SmallTape file(wild_events(4, 300), kStacks, 100);
   ASSERT_TRUE(append_index(file.path(), kManyKeyframes).ok());
   const Bytes indexed = file.bytes();
-  const Answers answers = load_index(file.open()).index.answers;
+  const Findings findings = load_index(file.open()).index.findings;
   std::size_t rebuilt = 0;
   for (std::size_t at = 0; at < indexed.size(); ++at) {
     Bytes wrong = indexed;
@@ -259,9 +259,9 @@ TEST(Index, EveryFlippedBitIsNoticedOrDoesNoHarm) {
       ++rebuilt;
     }
     if (tape.damage().empty()) {
-      ASSERT_EQ(found.index.answers, answers) << at;
+      ASSERT_EQ(found.index.findings, findings) << at;
     } else if (found.state == IndexState::Good) {
-      ASSERT_EQ(found.index.answers.totals, answers.totals) << at;
+      ASSERT_EQ(found.index.findings.totals, findings.totals) << at;
     }
     // A moment is right, or the cursor names the damage it met.
     if (at % 5 != 0) continue;
@@ -291,7 +291,7 @@ TEST(Index, OfTheGoldenTapeOfVersionOneOneIsRead) {
   const FoundIndex found = load_index(tape.value());
   ASSERT_EQ(found.state, IndexState::Good);
   const Index built = build_index(tape.value());
-  EXPECT_EQ(found.index.answers, built.answers);
+  EXPECT_EQ(found.index.findings, built.findings);
   ASSERT_EQ(found.index.keyframes.size(), 2u);
   HeapCursor seeking(tape.value(), found.index), walking(tape.value(), built);
   seeking.seek_event(2500);
@@ -316,7 +316,7 @@ TEST(Index, AFullDiskLeavesTheTapeAsItWas) {
   EXPECT_EQ(file.bytes(), before);
   ASSERT_TRUE(opened.ok());
   EXPECT_FALSE(opened.value().on_tape);
-  EXPECT_EQ(opened.value().index.answers.totals.events, 3000u);
+  EXPECT_EQ(opened.value().index.findings.totals.events, 3000u);
 }
 
 TEST(Index, InMemoryKeepsFewerKeyframesRatherThanTooMany) {

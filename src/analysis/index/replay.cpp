@@ -250,40 +250,40 @@ std::vector<OwnerFigures> Replay::finish_owners() {
   return owners;
 }
 
-MappingAnswers Replay::finish_mappings() {
-  MappingAnswers answers = mappings_;
-  answers.unknown_unmaps = state_.unknown_unmaps();
-  for (const auto& [stack, figures] : mappings_by_stack_) answers.by_stack.push_back({figures, stack});
-  std::sort(answers.by_stack.begin(), answers.by_stack.end(),
+MappingFindings Replay::finish_mappings() {
+  MappingFindings findings = mappings_;
+  findings.unknown_unmaps = state_.unknown_unmaps();
+  for (const auto& [stack, figures] : mappings_by_stack_) findings.by_stack.push_back({figures, stack});
+  std::sort(findings.by_stack.begin(), findings.by_stack.end(),
             [](const StackMappings& a, const StackMappings& b) { return a.stack < b.stack; });
-  return answers;
+  return findings;
 }
 
-Answers Replay::finish() {
+Findings Replay::finish() {
   while (next_growth_ < kGrowthMoments) take_growth();
-  Answers answers;
-  answers.totals = state_.totals();
-  answers.end_us = std::max(options_.end_us, state_.time_us());
+  Findings findings;
+  findings.totals = state_.totals();
+  findings.end_us = std::max(options_.end_us, state_.time_us());
 
-  answers.by_owner = finish_owners();
-  for (const ThreadRow& thread : threads_) answers.by_thread.push_back(thread.figures);
-  std::sort(answers.by_thread.begin(), answers.by_thread.end(),
+  findings.by_owner = finish_owners();
+  for (const ThreadRow& thread : threads_) findings.by_thread.push_back(thread.figures);
+  std::sort(findings.by_thread.begin(), findings.by_thread.end(),
             [](const ThreadFigures& a, const ThreadFigures& b) { return a.thread < b.thread; });
-  HT_CHECK(sum_owners(answers));
+  HT_CHECK(sum_owners(findings));
 
   for (std::size_t i = 0; i < kLogBuckets; ++i)
-    answers.sizes[i] = {sizes_[i].allocated, sizes_[i].live(), sizes_[i].at_peak(epoch_)};
-  answers.lifetimes = lifetimes_;
+    findings.sizes[i] = {sizes_[i].allocated, sizes_[i].live(), sizes_[i].at_peak(epoch_)};
+  findings.lifetimes = lifetimes_;
   state_.blocks().for_each([&](const Block& block) {
-    answers.lifetimes[log_bucket(answers.end_us - block.time_us)].live += Cost::of(block.size);
+    findings.lifetimes[log_bucket(findings.end_us - block.time_us)].live += Cost::of(block.size);
   });
 
-  answers.mappings = finish_mappings();
-  answers.growth.moments_us = moments_us_;
-  answers.growth.stacks = finish_growth();
+  findings.mappings = finish_mappings();
+  findings.growth.moments_us = moments_us_;
+  findings.growth.stacks = finish_growth();
   timeline_.set_totals(state_.totals());
-  answers.timeline = make_timeline(timeline_.finish());
-  return answers;
+  findings.timeline = make_timeline(timeline_.finish());
+  return findings;
 }
 
 } // namespace heaptape

@@ -1,4 +1,4 @@
-// The one pass over a tape: events in, Answers out. Needs memory for the live blocks and for each pair of stack and thread that
+// The one pass over a tape: events in, Findings out. Needs memory for the live blocks and for each pair of stack and thread that
 // made any, whatever the number of events. One thread at a time.
 //
 // The composition of the peak (what each owner had live when the most was live) comes from the same pass, without a copy of all rows
@@ -35,7 +35,7 @@
 
 #include "analysis/heap/growing_array.h"
 #include "analysis/heap/heap_state.h"
-#include "analysis/index/answers.h"
+#include "analysis/index/findings.h"
 #include "analysis/index/timeline_builder.h"
 #include "tape/event.h"
 #include "tape/reader.h"
@@ -64,7 +64,7 @@ public:
 
   const HeapState& state() const { return state_; }
   // Of all events so far; call it once, at the end.
-  Answers finish();
+  Findings finish();
 
 private:
   // What happened to a set of blocks, and what of it was live at the peak.
@@ -119,7 +119,7 @@ private:
   void tick(std::uint64_t time_us);
   void take_growth();
   std::vector<OwnerFigures> finish_owners();
-  MappingAnswers finish_mappings();
+  MappingFindings finish_mappings();
   std::vector<StackGrowth> finish_growth();
   void add_row();
 
@@ -134,7 +134,7 @@ private:
   std::uint64_t thread_since_ = 0;                                // events before those that its row lacks
   std::array<Tally, kLogBuckets> sizes_{};
   LifetimeHistogram lifetimes_{};
-  MappingAnswers mappings_;
+  MappingFindings mappings_;
   std::unordered_map<StackId, MappingFigures> mappings_by_stack_;
   TimelineBuilder timeline_;
   std::array<std::uint64_t, kGrowthMoments> moments_us_{};

@@ -15,69 +15,69 @@ using test::Story;
 
 constexpr std::uint64_t kA = 0x1000, kB = 0x2000, kC = 0x3000;
 
-Figures of_stack(const Answers& answers, std::uint32_t stack) {
-  const StackFigures* row = answers.find(StackId(stack));
+Figures of_stack(const Findings& findings, std::uint32_t stack) {
+  const StackFigures* row = findings.find(StackId(stack));
   return row != nullptr ? Figures(*row) : Figures{};
 }
-ThreadFigures of_thread(const Answers& answers, std::uint32_t thread) {
-  const ThreadFigures* row = answers.find(ThreadId(thread));
+ThreadFigures of_thread(const Findings& findings, std::uint32_t thread) {
+  const ThreadFigures* row = findings.find(ThreadId(thread));
   return row != nullptr ? *row : ThreadFigures{};
 }
 
 TEST(Replay, AnEmptyTapeHasEmptyAnswers) {
-  const Answers answers = Story().answers();
-  EXPECT_EQ(answers.totals, HeapTotals{});
-  EXPECT_TRUE(answers.by_owner.empty());
-  ASSERT_EQ(answers.timeline.levels.size(), 1u);
-  EXPECT_EQ(answers.timeline.levels[0].buckets, std::vector<TimeBucket>(1));
+  const Findings findings = Story().findings();
+  EXPECT_EQ(findings.totals, HeapTotals{});
+  EXPECT_TRUE(findings.by_owner.empty());
+  ASSERT_EQ(findings.timeline.levels.size(), 1u);
+  EXPECT_EQ(findings.timeline.levels[0].buckets, std::vector<TimeBucket>(1));
 }
 
 TEST(Replay, BlocksBelongToTheStackThatMadeThem) {
   Story story;
   story.by(1, 7).make(kA, 100).make(kB, 50).by(1, 8).make(kC, 5).by(1, 9).end(kA);
-  const Answers answers = story.answers();
-  EXPECT_EQ(of_stack(answers, 7).allocated, (Cost{150, 2}));
-  EXPECT_EQ(of_stack(answers, 7).freed, (Cost{100, 1}));
-  EXPECT_EQ(of_stack(answers, 7).live(), (Cost{50, 1}));
-  EXPECT_EQ(of_stack(answers, 7).largest, 100u);
-  EXPECT_EQ(of_stack(answers, 8).live(), (Cost{5, 1}));
-  EXPECT_EQ(answers.find(StackId(9)), nullptr); // it made nothing
+  const Findings findings = story.findings();
+  EXPECT_EQ(of_stack(findings, 7).allocated, (Cost{150, 2}));
+  EXPECT_EQ(of_stack(findings, 7).freed, (Cost{100, 1}));
+  EXPECT_EQ(of_stack(findings, 7).live(), (Cost{50, 1}));
+  EXPECT_EQ(of_stack(findings, 7).largest, 100u);
+  EXPECT_EQ(of_stack(findings, 8).live(), (Cost{5, 1}));
+  EXPECT_EQ(findings.find(StackId(9)), nullptr); // it made nothing
 }
 
 TEST(Peak, BlockFreedBeforeThePeakIsNotCharged) {
   Story story;
   story.by(1, 1).make(kA, 100).end(kA).by(1, 2).make(kB, 200);
-  const Answers answers = story.answers();
-  EXPECT_EQ(answers.totals.peak_event, 3u);
-  EXPECT_EQ(of_stack(answers, 1).at_peak, Cost{});
-  EXPECT_EQ(of_stack(answers, 2).at_peak, (Cost{200, 1}));
+  const Findings findings = story.findings();
+  EXPECT_EQ(findings.totals.peak_event, 3u);
+  EXPECT_EQ(of_stack(findings, 1).at_peak, Cost{});
+  EXPECT_EQ(of_stack(findings, 2).at_peak, (Cost{200, 1}));
 }
 
 TEST(Peak, BlockFreedAfterThePeakIsCharged) {
   Story story;
   story.by(1, 1).make(kA, 100).by(1, 2).make(kB, 200).end(kA).end(kB).make(kC, 10);
-  const Answers answers = story.answers();
-  EXPECT_EQ(answers.totals.peak_bytes, 300u);
-  EXPECT_EQ(of_stack(answers, 1).at_peak, (Cost{100, 1}));
-  EXPECT_EQ(of_stack(answers, 2).at_peak, (Cost{200, 1}));
+  const Findings findings = story.findings();
+  EXPECT_EQ(findings.totals.peak_bytes, 300u);
+  EXPECT_EQ(of_stack(findings, 1).at_peak, (Cost{100, 1}));
+  EXPECT_EQ(of_stack(findings, 2).at_peak, (Cost{200, 1}));
 }
 
 TEST(Peak, OfSeveralEqualPeaksTheFirstCounts) {
   Story story;
   story.by(1, 1).make(kA, 100).end(kA).by(1, 2).make(kB, 100).end(kB);
-  const Answers answers = story.answers();
-  EXPECT_EQ(answers.totals.peak_event, 1u);
-  EXPECT_EQ(of_stack(answers, 1).at_peak, (Cost{100, 1}));
-  EXPECT_EQ(of_stack(answers, 2).at_peak, Cost{});
+  const Findings findings = story.findings();
+  EXPECT_EQ(findings.totals.peak_event, 1u);
+  EXPECT_EQ(of_stack(findings, 1).at_peak, (Cost{100, 1}));
+  EXPECT_EQ(of_stack(findings, 2).at_peak, Cost{});
 }
 
 TEST(Peak, MayBeAtTheLastEvent) {
   Story story;
   story.by(1, 1).make(kA, 100).by(1, 2).make(kB, 1);
-  const Answers answers = story.answers();
-  EXPECT_EQ(answers.totals.peak_event, 2u);
-  EXPECT_EQ(of_stack(answers, 1).at_peak, (Cost{100, 1}));
-  EXPECT_EQ(of_stack(answers, 2).at_peak, (Cost{1, 1}));
+  const Findings findings = story.findings();
+  EXPECT_EQ(findings.totals.peak_event, 2u);
+  EXPECT_EQ(of_stack(findings, 1).at_peak, (Cost{100, 1}));
+  EXPECT_EQ(of_stack(findings, 2).at_peak, (Cost{1, 1}));
 }
 
 TEST(Peak, StackThatChangesOftenBetweenPeaksKeepsTheLatestOne) {
@@ -85,46 +85,46 @@ TEST(Peak, StackThatChangesOftenBetweenPeaksKeepsTheLatestOne) {
   story.by(1, 1).make(kA, 10).by(1, 2).make(kB, 10); // 20: a peak
   story.by(1, 1).end(kA).make(kA, 15);               // 25: another
   story.end(kA).make(kA, 5).end(kA);
-  const Answers answers = story.answers();
-  EXPECT_EQ(answers.totals.peak_bytes, 25u);
-  EXPECT_EQ(of_stack(answers, 1).at_peak, (Cost{15, 1}));
-  EXPECT_EQ(of_stack(answers, 2).at_peak, (Cost{10, 1}));
+  const Findings findings = story.findings();
+  EXPECT_EQ(findings.totals.peak_bytes, 25u);
+  EXPECT_EQ(of_stack(findings, 1).at_peak, (Cost{15, 1}));
+  EXPECT_EQ(of_stack(findings, 2).at_peak, (Cost{10, 1}));
 }
 
 TEST(Peak, IsMadeUpOfThreadsAndSizesToo) {
   Story story;
   story.by(1, 1).make(kA, 100).by(2, 1).make(kB, 1000).end(kA).end(kB);
-  const Answers answers = story.answers();
-  EXPECT_EQ(of_thread(answers, 1).at_peak, (Cost{100, 1}));
-  EXPECT_EQ(of_thread(answers, 2).at_peak, (Cost{1000, 1}));
-  EXPECT_EQ(answers.sizes[log_bucket(100)].at_peak, (Cost{100, 1}));
-  EXPECT_EQ(answers.sizes[log_bucket(1000)].at_peak, (Cost{1000, 1}));
-  EXPECT_EQ(answers.sizes[log_bucket(1000)].live, Cost{});
+  const Findings findings = story.findings();
+  EXPECT_EQ(of_thread(findings, 1).at_peak, (Cost{100, 1}));
+  EXPECT_EQ(of_thread(findings, 2).at_peak, (Cost{1000, 1}));
+  EXPECT_EQ(findings.sizes[log_bucket(100)].at_peak, (Cost{100, 1}));
+  EXPECT_EQ(findings.sizes[log_bucket(1000)].at_peak, (Cost{1000, 1}));
+  EXPECT_EQ(findings.sizes[log_bucket(1000)].live, Cost{});
 }
 
 TEST(Peak, OfBlocksWithoutBytesIsBeforeTheFirstEvent) {
-  const Answers answers = Story().make(kA, 0).make(kB, 0).answers();
-  EXPECT_EQ(answers.totals.peak_event, 0u);
-  EXPECT_EQ(of_stack(answers, 1).at_peak, Cost{});
+  const Findings findings = Story().make(kA, 0).make(kB, 0).findings();
+  EXPECT_EQ(findings.totals.peak_event, 0u);
+  EXPECT_EQ(of_stack(findings, 1).at_peak, Cost{});
 }
 
 TEST(Realloc, InPlaceGivesTheBlockToTheStackOfTheRealloc) {
   Story story;
   story.by(1, 1).make(kA, 100).by(1, 2).move(kA, kA, 300);
-  const Answers answers = story.answers();
-  EXPECT_EQ(of_stack(answers, 1).live(), Cost{});
-  EXPECT_EQ(of_stack(answers, 1).freed, (Cost{100, 1}));
-  EXPECT_EQ(of_stack(answers, 2).live(), (Cost{300, 1}));
-  EXPECT_EQ(answers.totals.collisions, 0u);
+  const Findings findings = story.findings();
+  EXPECT_EQ(of_stack(findings, 1).live(), Cost{});
+  EXPECT_EQ(of_stack(findings, 1).freed, (Cost{100, 1}));
+  EXPECT_EQ(of_stack(findings, 2).live(), (Cost{300, 1}));
+  EXPECT_EQ(findings.totals.collisions, 0u);
 }
 
 TEST(Realloc, MovedNeverCountsOldAndNewTogether) {
   Story story;
   story.by(1, 1).make(kA, 1000).by(1, 2).move(kA, kB, 1100);
-  const Answers answers = story.answers();
-  EXPECT_EQ(answers.totals.peak_bytes, 1100u);
-  EXPECT_EQ(of_stack(answers, 1).at_peak, Cost{});
-  EXPECT_EQ(of_stack(answers, 2).at_peak, (Cost{1100, 1}));
+  const Findings findings = story.findings();
+  EXPECT_EQ(findings.totals.peak_bytes, 1100u);
+  EXPECT_EQ(of_stack(findings, 1).at_peak, Cost{});
+  EXPECT_EQ(of_stack(findings, 2).at_peak, (Cost{1100, 1}));
 }
 
 TEST(Realloc, WhoseOldBlockWasReleasedEarlierReleasesItOnce) {
@@ -132,100 +132,100 @@ TEST(Realloc, WhoseOldBlockWasReleasedEarlierReleasesItOnce) {
   story.by(1, 1).make(kA, 1000).end(kA, EventKind::ReallocRelease);
   story.by(2, 2).make(kA, 30);
   story.by(1, 3).move(kA, kB, 1100, true);
-  const Answers answers = story.answers();
-  EXPECT_EQ(of_stack(answers, 1).freed, (Cost{1000, 1}));
-  EXPECT_EQ(of_stack(answers, 2).live(), (Cost{30, 1}));
-  EXPECT_EQ(of_stack(answers, 3).live(), (Cost{1100, 1}));
-  EXPECT_EQ(answers.totals.unknown_releases, 0u);
+  const Findings findings = story.findings();
+  EXPECT_EQ(of_stack(findings, 1).freed, (Cost{1000, 1}));
+  EXPECT_EQ(of_stack(findings, 2).live(), (Cost{30, 1}));
+  EXPECT_EQ(of_stack(findings, 3).live(), (Cost{1100, 1}));
+  EXPECT_EQ(findings.totals.unknown_releases, 0u);
 }
 
 TEST(Realloc, ToNothingIsAReleaseAndOfNothingAnAllocation) {
-  const Answers answers = Story().by(1, 1).make(kA, 10).by(1, 2).move(kA, 0, 0).by(1, 3).move(0, kB, 20).answers();
-  EXPECT_EQ(of_stack(answers, 1).freed, (Cost{10, 1}));
-  EXPECT_EQ(answers.find(StackId(2)), nullptr);
-  EXPECT_EQ(of_stack(answers, 3).live(), (Cost{20, 1}));
+  const Findings findings = Story().by(1, 1).make(kA, 10).by(1, 2).move(kA, 0, 0).by(1, 3).move(0, kB, 20).findings();
+  EXPECT_EQ(of_stack(findings, 1).freed, (Cost{10, 1}));
+  EXPECT_EQ(findings.find(StackId(2)), nullptr);
+  EXPECT_EQ(of_stack(findings, 3).live(), (Cost{20, 1}));
 }
 
 TEST(Realloc, OfAnUnknownBlockIsAnAllocationAndAnUnknownRelease) {
-  const Answers answers = Story().move(kA, kB, 20).answers();
-  EXPECT_EQ(answers.totals.unknown_releases, 1u);
-  EXPECT_EQ(of_stack(answers, 1).live(), (Cost{20, 1}));
+  const Findings findings = Story().move(kA, kB, 20).findings();
+  EXPECT_EQ(findings.totals.unknown_releases, 1u);
+  EXPECT_EQ(of_stack(findings, 1).live(), (Cost{20, 1}));
 }
 
 TEST(Release, OfAnUnknownBlockIsCountedAndChangesNothing) {
-  const Answers answers = Story().by(3, 1).end(kA).answers();
-  EXPECT_EQ(answers.totals.unknown_releases, 1u);
-  EXPECT_TRUE(answers.by_owner.empty());
-  EXPECT_EQ(of_thread(answers, 3).freed_here, Cost{});
-  EXPECT_EQ(of_thread(answers, 3).events, 1u);
+  const Findings findings = Story().by(3, 1).end(kA).findings();
+  EXPECT_EQ(findings.totals.unknown_releases, 1u);
+  EXPECT_TRUE(findings.by_owner.empty());
+  EXPECT_EQ(of_thread(findings, 3).freed_here, Cost{});
+  EXPECT_EQ(of_thread(findings, 3).events, 1u);
 }
 
 TEST(Release, OfAddressZeroIsOfAnUnknownBlock) {
-  const Answers answers = Story().make(kA, 10).end(0).answers();
-  EXPECT_EQ(answers.totals.unknown_releases, 1u);
-  EXPECT_EQ(answers.totals.live_blocks, 1u);
+  const Findings findings = Story().make(kA, 10).end(0).findings();
+  EXPECT_EQ(findings.totals.unknown_releases, 1u);
+  EXPECT_EQ(findings.totals.live_blocks, 1u);
 }
 
 TEST(Release, ByAnotherThreadBelongsToTheThreadThatMadeTheBlock) {
-  const Answers answers = Story().by(1, 1).make(kA, 100).by(2, 2).end(kA).answers();
-  EXPECT_EQ(of_thread(answers, 1).freed, (Cost{100, 1}));
-  EXPECT_EQ(of_thread(answers, 1).freed_here, Cost{});
-  EXPECT_EQ(of_thread(answers, 2).freed_here, (Cost{100, 1}));
-  EXPECT_EQ(of_thread(answers, 2).allocated, Cost{});
+  const Findings findings = Story().by(1, 1).make(kA, 100).by(2, 2).end(kA).findings();
+  EXPECT_EQ(of_thread(findings, 1).freed, (Cost{100, 1}));
+  EXPECT_EQ(of_thread(findings, 1).freed_here, Cost{});
+  EXPECT_EQ(of_thread(findings, 2).freed_here, (Cost{100, 1}));
+  EXPECT_EQ(of_thread(findings, 2).allocated, Cost{});
 }
 
 TEST(Allocation, OfNoBytesIsABlock) {
-  const Answers answers = Story().make(kA, 0).make(kB, 0).end(kA).answers();
-  EXPECT_EQ(of_stack(answers, 1).allocated, (Cost{0, 2}));
-  EXPECT_EQ(of_stack(answers, 1).live(), (Cost{0, 1}));
-  EXPECT_EQ(answers.sizes[0].allocated, (Cost{0, 2}));
+  const Findings findings = Story().make(kA, 0).make(kB, 0).end(kA).findings();
+  EXPECT_EQ(of_stack(findings, 1).allocated, (Cost{0, 2}));
+  EXPECT_EQ(of_stack(findings, 1).live(), (Cost{0, 1}));
+  EXPECT_EQ(findings.sizes[0].allocated, (Cost{0, 2}));
 }
 
 TEST(Allocation, AtALiveAddressGivesTheEarlierBlockUp) {
-  const Answers answers = Story().by(1, 1).make(kA, 100).by(1, 2).make(kA, 7).answers();
-  EXPECT_EQ(answers.totals.collisions, 1u);
-  EXPECT_EQ(of_stack(answers, 1).freed, (Cost{100, 1}));
-  EXPECT_EQ(of_stack(answers, 1).temporary, Cost{}); // nobody released it
-  EXPECT_EQ(of_stack(answers, 1).lifetime_us, 10u);
-  EXPECT_EQ(of_thread(answers, 1).freed_here, Cost{});
-  EXPECT_EQ(of_stack(answers, 2).live(), (Cost{7, 1}));
-  EXPECT_EQ(answers.totals.peak_bytes, 100u);
-  EXPECT_EQ(of_stack(answers, 1).at_peak, (Cost{100, 1}));
+  const Findings findings = Story().by(1, 1).make(kA, 100).by(1, 2).make(kA, 7).findings();
+  EXPECT_EQ(findings.totals.collisions, 1u);
+  EXPECT_EQ(of_stack(findings, 1).freed, (Cost{100, 1}));
+  EXPECT_EQ(of_stack(findings, 1).temporary, Cost{}); // nobody released it
+  EXPECT_EQ(of_stack(findings, 1).lifetime_us, 10u);
+  EXPECT_EQ(of_thread(findings, 1).freed_here, Cost{});
+  EXPECT_EQ(of_stack(findings, 2).live(), (Cost{7, 1}));
+  EXPECT_EQ(findings.totals.peak_bytes, 100u);
+  EXPECT_EQ(of_stack(findings, 1).at_peak, (Cost{100, 1}));
 }
 
 TEST(Allocation, ThatFailedIsNoBlock) {
-  const Answers answers = Story().make(0, 100).answers();
-  EXPECT_TRUE(answers.by_owner.empty());
-  EXPECT_EQ(answers.totals.events, 1u);
+  const Findings findings = Story().make(0, 100).findings();
+  EXPECT_TRUE(findings.by_owner.empty());
+  EXPECT_EQ(findings.totals.events, 1u);
 }
 
 TEST(Allocation, WhoseReleaseWasLostIsLiveUntilItsAddressIsUsedAgain) {
   // Recorded with events dropped: the release of the first block and the allocation of the second are missing.
-  const Answers answers = Story().make(kA, 100).end(kB).make(kA, 50).answers();
-  EXPECT_EQ(answers.totals.unknown_releases, 1u);
-  EXPECT_EQ(answers.totals.collisions, 1u);
-  EXPECT_EQ(of_stack(answers, 1).live(), (Cost{50, 1}));
+  const Findings findings = Story().make(kA, 100).end(kB).make(kA, 50).findings();
+  EXPECT_EQ(findings.totals.unknown_releases, 1u);
+  EXPECT_EQ(findings.totals.collisions, 1u);
+  EXPECT_EQ(of_stack(findings, 1).live(), (Cost{50, 1}));
 }
 
 TEST(Temporary, IsReleasedByItsThreadAsTheVeryNextEvent) {
-  const Answers answers = Story().make(kA, 100).end(kA).make(kB, 50).make(kC, 20).end(kB).answers();
-  EXPECT_EQ(of_stack(answers, 1).temporary, (Cost{100, 1}));
+  const Findings findings = Story().make(kA, 100).end(kA).make(kB, 50).make(kC, 20).end(kB).findings();
+  EXPECT_EQ(of_stack(findings, 1).temporary, (Cost{100, 1}));
 }
 
 TEST(Temporary, EventsOfOtherThreadsBetweenDoNotMatter) {
-  const Answers answers = Story().by(1, 1).make(kA, 100).by(2, 2).make(kB, 1).by(1, 1).end(kA).answers();
-  EXPECT_EQ(of_stack(answers, 1).temporary, (Cost{100, 1}));
+  const Findings findings = Story().by(1, 1).make(kA, 100).by(2, 2).make(kB, 1).by(1, 1).end(kA).findings();
+  EXPECT_EQ(of_stack(findings, 1).temporary, (Cost{100, 1}));
 }
 
 TEST(Temporary, BlockThatAnotherThreadReleasesIsNot) {
-  const Answers answers = Story().by(1, 1).make(kA, 100).by(2, 1).end(kA).answers();
-  EXPECT_EQ(of_stack(answers, 1).temporary, Cost{});
+  const Findings findings = Story().by(1, 1).make(kA, 100).by(2, 1).end(kA).findings();
+  EXPECT_EQ(of_stack(findings, 1).temporary, Cost{});
 }
 
 TEST(Temporary, BlockThatIsReallocatedAtOnceIs) {
-  const Answers answers = Story().by(1, 1).make(kA, 100).by(1, 2).move(kA, kB, 200).answers();
-  EXPECT_EQ(of_stack(answers, 1).temporary, (Cost{100, 1}));
-  EXPECT_EQ(of_stack(answers, 2).temporary, Cost{});
+  const Findings findings = Story().by(1, 1).make(kA, 100).by(1, 2).move(kA, kB, 200).findings();
+  EXPECT_EQ(of_stack(findings, 1).temporary, (Cost{100, 1}));
+  EXPECT_EQ(of_stack(findings, 2).temporary, Cost{});
 }
 
 TEST(Temporary, HoldsForTheNextFewEventsWhenAskedFor) {
@@ -235,111 +235,111 @@ TEST(Temporary, HoldsForTheNextFewEventsWhenAskedFor) {
       .map(0x10000, 4096)
       .end(kA)
       .end(kB); // A as the third event after it, B as the third too
-  EXPECT_EQ(of_stack(story.answers(), 1).temporary, Cost{});
-  EXPECT_EQ(of_stack(story.answers({.temporary_events = 2}), 1).temporary, Cost{});
-  EXPECT_EQ(of_stack(story.answers({.temporary_events = 3}), 1).temporary, (Cost{110, 2}));
-  EXPECT_EQ(of_stack(story.answers({.temporary_events = 100}), 1).temporary, (Cost{110, 2}));
-  EXPECT_EQ(of_stack(story.answers({.temporary_events = 0}), 1).temporary, Cost{});
+  EXPECT_EQ(of_stack(story.findings(), 1).temporary, Cost{});
+  EXPECT_EQ(of_stack(story.findings({.temporary_events = 2}), 1).temporary, Cost{});
+  EXPECT_EQ(of_stack(story.findings({.temporary_events = 3}), 1).temporary, (Cost{110, 2}));
+  EXPECT_EQ(of_stack(story.findings({.temporary_events = 100}), 1).temporary, (Cost{110, 2}));
+  EXPECT_EQ(of_stack(story.findings({.temporary_events = 0}), 1).temporary, Cost{});
 }
 
 TEST(Lifetime, IsFromTheAllocationToTheRelease) {
-  const Answers answers = Story().make(kA, 100).wait_us(90).end(kA).make(kB, 7).wait_us(5000).end(kB).answers();
-  EXPECT_EQ(of_stack(answers, 1).lifetime_us, 100u + 5010u);
-  EXPECT_EQ(of_stack(answers, 1).short_lived, (Cost{100, 1}));
-  EXPECT_EQ(answers.lifetimes[log_bucket(100)].freed, (Cost{100, 1}));
-  EXPECT_EQ(answers.lifetimes[log_bucket(5010)].freed, (Cost{7, 1}));
+  const Findings findings = Story().make(kA, 100).wait_us(90).end(kA).make(kB, 7).wait_us(5000).end(kB).findings();
+  EXPECT_EQ(of_stack(findings, 1).lifetime_us, 100u + 5010u);
+  EXPECT_EQ(of_stack(findings, 1).short_lived, (Cost{100, 1}));
+  EXPECT_EQ(findings.lifetimes[log_bucket(100)].freed, (Cost{100, 1}));
+  EXPECT_EQ(findings.lifetimes[log_bucket(5010)].freed, (Cost{7, 1}));
 }
 
 TEST(Lifetime, OfAMillisecondIsShortAndOneMicrosecondMoreIsNot) {
   Story story;
   story.make(kA, 1).wait_us(990).end(kA).make(kB, 2).wait_us(991).end(kB);
-  EXPECT_EQ(of_stack(story.answers(), 1).short_lived, (Cost{1, 1}));
-  EXPECT_EQ(of_stack(story.answers({.short_lived_us = 1001}), 1).short_lived, (Cost{3, 2}));
+  EXPECT_EQ(of_stack(story.findings(), 1).short_lived, (Cost{1, 1}));
+  EXPECT_EQ(of_stack(story.findings({.short_lived_us = 1001}), 1).short_lived, (Cost{3, 2}));
 }
 
 TEST(Lifetime, BlocksLiveAtTheEndStandByTheirAge) {
-  const Answers answers = Story().make(kA, 100).wait_us(1000).make(kB, 7).answers();
-  EXPECT_EQ(answers.lifetimes[log_bucket(1010)].live, (Cost{100, 1}));
-  EXPECT_EQ(answers.lifetimes[0].live, (Cost{7, 1}));
+  const Findings findings = Story().make(kA, 100).wait_us(1000).make(kB, 7).findings();
+  EXPECT_EQ(findings.lifetimes[log_bucket(1010)].live, (Cost{100, 1}));
+  EXPECT_EQ(findings.lifetimes[0].live, (Cost{7, 1}));
 }
 
 TEST(Mapping, IsNoHeapBlock) {
-  const Answers answers = Story().map(0x10000, 5000).answers();
-  EXPECT_EQ(answers.totals.peak_bytes, 0u);
-  EXPECT_EQ(answers.mappings.anonymous.open, (Cost{8192, 1})); // whole pages
-  EXPECT_TRUE(answers.by_owner.empty());
+  const Findings findings = Story().map(0x10000, 5000).findings();
+  EXPECT_EQ(findings.totals.peak_bytes, 0u);
+  EXPECT_EQ(findings.mappings.anonymous.open, (Cost{8192, 1})); // whole pages
+  EXPECT_TRUE(findings.by_owner.empty());
 }
 
 TEST(Mapping, UnmappedInTheMiddleIsTwo) {
-  const Answers answers = Story().map(0x10000, 0x5000).unmap(0x12000, 0x1000).answers();
-  EXPECT_EQ(answers.mappings.anonymous.open, (Cost{0x4000, 2}));
-  EXPECT_EQ(answers.mappings.anonymous.mapped, (Cost{0x5000, 1}));
-  EXPECT_EQ(answers.mappings.anonymous.most_bytes, 0x5000u);
+  const Findings findings = Story().map(0x10000, 0x5000).unmap(0x12000, 0x1000).findings();
+  EXPECT_EQ(findings.mappings.anonymous.open, (Cost{0x4000, 2}));
+  EXPECT_EQ(findings.mappings.anonymous.mapped, (Cost{0x5000, 1}));
+  EXPECT_EQ(findings.mappings.anonymous.most_bytes, 0x5000u);
 }
 
 TEST(Mapping, UnmappingMayReachOverSeveral) {
   Story story;
   story.by(1, 1).map(0x10000, 0x2000).by(1, 2).map(0x12000, 0x2000, EventKind::MmapFile).unmap(0x11000, 0x2000);
-  const Answers answers = story.answers();
-  EXPECT_EQ(answers.mappings.anonymous.open, (Cost{0x1000, 1}));
-  EXPECT_EQ(answers.mappings.file.open, (Cost{0x1000, 1}));
-  ASSERT_EQ(answers.mappings.by_stack.size(), 2u);
-  EXPECT_EQ(answers.mappings.by_stack[1].open, (Cost{0x1000, 1}));
-  EXPECT_EQ(answers.mappings.by_stack[1].most_bytes, 0x2000u);
+  const Findings findings = story.findings();
+  EXPECT_EQ(findings.mappings.anonymous.open, (Cost{0x1000, 1}));
+  EXPECT_EQ(findings.mappings.file.open, (Cost{0x1000, 1}));
+  ASSERT_EQ(findings.mappings.by_stack.size(), 2u);
+  EXPECT_EQ(findings.mappings.by_stack[1].open, (Cost{0x1000, 1}));
+  EXPECT_EQ(findings.mappings.by_stack[1].most_bytes, 0x2000u);
 }
 
 TEST(Mapping, MadeOverAnotherTakesItsPlace) {
-  const Answers answers = Story().by(1, 1).map(0x10000, 0x4000).by(1, 2).map(0x11000, 0x1000).answers();
-  EXPECT_EQ(answers.mappings.anonymous.open, (Cost{0x4000, 3}));
-  EXPECT_EQ(answers.mappings.anonymous.most_bytes, 0x4000u);
-  EXPECT_EQ(answers.mappings.by_stack[0].open, (Cost{0x3000, 2}));
+  const Findings findings = Story().by(1, 1).map(0x10000, 0x4000).by(1, 2).map(0x11000, 0x1000).findings();
+  EXPECT_EQ(findings.mappings.anonymous.open, (Cost{0x4000, 3}));
+  EXPECT_EQ(findings.mappings.anonymous.most_bytes, 0x4000u);
+  EXPECT_EQ(findings.mappings.by_stack[0].open, (Cost{0x3000, 2}));
 }
 
 TEST(Mapping, MovedIsOneStepAndBelongsToTheMremap) {
   Story story;
   story.by(1, 1).map(0x10000, 0x4000, EventKind::MmapFile).by(1, 2).remap(0x10000, 0x4000, 0x90000, 0x6000);
-  const Answers answers = story.answers();
-  EXPECT_EQ(answers.mappings.file.open, (Cost{0x6000, 1})); // of the same sort as it was
-  EXPECT_EQ(answers.mappings.file.most_bytes, 0x6000u);
-  EXPECT_EQ(answers.mappings.by_stack[0].open, Cost{});
-  EXPECT_EQ(answers.mappings.by_stack[1].open, (Cost{0x6000, 1}));
+  const Findings findings = story.findings();
+  EXPECT_EQ(findings.mappings.file.open, (Cost{0x6000, 1})); // of the same sort as it was
+  EXPECT_EQ(findings.mappings.file.most_bytes, 0x6000u);
+  EXPECT_EQ(findings.mappings.by_stack[0].open, Cost{});
+  EXPECT_EQ(findings.mappings.by_stack[1].open, (Cost{0x6000, 1}));
 }
 
 TEST(Mapping, GrownOrShrunkInPlaceHasItsNewSize) {
   Story story;
   story.map(0x10000, 0x4000).remap(0x10000, 0x4000, 0x10000, 0x8000).remap(0x10000, 0x8000, 0x10000, 0x1000);
-  EXPECT_EQ(story.answers().mappings.anonymous.open, (Cost{0x1000, 1}));
-  EXPECT_EQ(story.answers().mappings.anonymous.most_bytes, 0x8000u);
+  EXPECT_EQ(story.findings().mappings.anonymous.open, (Cost{0x1000, 1}));
+  EXPECT_EQ(story.findings().mappings.anonymous.most_bytes, 0x8000u);
 }
 
 TEST(Mapping, RemappedFromNoSizeStaysWhereItWas) {
-  const Answers answers = Story().map(0x10000, 0x2000).remap(0x10000, 0, 0x90000, 0x2000).answers();
-  EXPECT_EQ(answers.mappings.anonymous.open, (Cost{0x4000, 2}));
+  const Findings findings = Story().map(0x10000, 0x2000).remap(0x10000, 0, 0x90000, 0x2000).findings();
+  EXPECT_EQ(findings.mappings.anonymous.open, (Cost{0x4000, 2}));
 }
 
 TEST(Mapping, UnmappedWithoutHavingBeenMappedIsCounted) {
-  const Answers answers = Story().unmap(0x10000, 0x1000).map(0x20000, 0x1000).unmap(0x10000, 0x1000).answers();
-  EXPECT_EQ(answers.mappings.unknown_unmaps, 2u);
-  EXPECT_EQ(answers.mappings.anonymous.open, (Cost{0x1000, 1}));
+  const Findings findings = Story().unmap(0x10000, 0x1000).map(0x20000, 0x1000).unmap(0x10000, 0x1000).findings();
+  EXPECT_EQ(findings.mappings.unknown_unmaps, 2u);
+  EXPECT_EQ(findings.mappings.anonymous.open, (Cost{0x1000, 1}));
 }
 
 TEST(Mapping, AtTheEndOfTheAddressSpaceIsCutThere) {
-  const Answers answers = Story().map(~std::uint64_t{0} - 0x1fff, ~std::uint64_t{0}).answers();
-  EXPECT_EQ(answers.mappings.anonymous.open, (Cost{0x1000, 1}));
+  const Findings findings = Story().map(~std::uint64_t{0} - 0x1fff, ~std::uint64_t{0}).findings();
+  EXPECT_EQ(findings.mappings.anonymous.open, (Cost{0x1000, 1}));
 }
 
 TEST(Mapping, OpenAtTheHeapsPeakIsRemembered) {
   Story story;
   story.map(0x10000, 0x4000).make(kA, 100).unmap(0x10000, 0x4000).end(kA);
-  EXPECT_EQ(story.answers().mappings.anonymous_at_peak_bytes, 0x4000u);
+  EXPECT_EQ(story.findings().mappings.anonymous_at_peak_bytes, 0x4000u);
 }
 
 TEST(Timeline, EveryBucketHasLowestHighestAndLast) {
   Story story; // events at 10, 20, ... us; 64 buckets over 640 us are 11 us long
   story.make(kA, 100).make(kB, 50).end(kA).wait_us(600).make(kC, 1);
-  const Answers answers = story.answers();
-  ASSERT_EQ(answers.timeline.levels.size(), 1u);
-  const TimelineLevel& level = answers.timeline.levels[0];
+  const Findings findings = story.findings();
+  ASSERT_EQ(findings.timeline.levels.size(), 1u);
+  const TimelineLevel& level = findings.timeline.levels[0];
   EXPECT_EQ(level.bucket_us, 11u);
   ASSERT_EQ(level.buckets.size(), 59u);
   EXPECT_EQ(level.buckets[0], (TimeBucket{0, 100, 100, 0, 1, 1, 100, 1, 0, 0}));
@@ -352,10 +352,10 @@ TEST(Timeline, EveryBucketHasLowestHighestAndLast) {
 TEST(Timeline, CoarserLevelsSumUpFinerOnes) {
   Story story;
   for (std::uint64_t i = 0; i < 70'000; ++i) story.make(0x10000 + 16 * i, i % 100);
-  const Answers answers = story.answers();
-  ASSERT_EQ(answers.timeline.levels.size(), 2u);
-  const TimelineLevel& coarse = answers.timeline.levels[0];
-  const TimelineLevel& fine = answers.timeline.levels[1];
+  const Findings findings = story.findings();
+  ASSERT_EQ(findings.timeline.levels.size(), 2u);
+  const TimelineLevel& coarse = findings.timeline.levels[0];
+  const TimelineLevel& fine = findings.timeline.levels[1];
   EXPECT_EQ(coarse.bucket_us, 16 * fine.bucket_us);
   EXPECT_LE(fine.buckets.size(), 1024u);
   EXPECT_GT(fine.buckets.size(), 1000u);
@@ -365,17 +365,17 @@ TEST(Timeline, CoarserLevelsSumUpFinerOnes) {
     allocated += bucket.allocated_bytes;
   }
   EXPECT_EQ(events, 70'000u);
-  EXPECT_EQ(allocated, answers.totals.allocated_bytes);
+  EXPECT_EQ(allocated, findings.totals.allocated_bytes);
   EXPECT_EQ(coarse.buckets[1].min_bytes, fine.buckets[16].min_bytes);
   EXPECT_EQ(coarse.buckets[1].last_bytes, fine.buckets[31].last_bytes);
 }
 
 TEST(Timeline, ShowsWhatTheKernelSawBesideIt) {
-  Answers answers = Story().wait_us(620).make(kA, 100).answers();
-  ASSERT_EQ(answers.timeline.levels[0].bucket_us, 10u);
+  Findings findings = Story().wait_us(620).make(kA, 100).findings();
+  ASSERT_EQ(findings.timeline.levels[0].bucket_us, 10u);
   const Sample samples[] = {{15, 1000, 500, 0, 0, 1}, {18, 900, 700, 0, 0, 1}, {300, 2000, 1500, 0, 0, 1}};
-  join_samples(answers.timeline, samples);
-  const auto& buckets = answers.timeline.levels[0].buckets;
+  join_samples(findings.timeline, samples);
+  const auto& buckets = findings.timeline.levels[0].buckets;
   EXPECT_EQ(buckets[0].rss_bytes, 0u); // before the first sample
   EXPECT_EQ(buckets[1].rss_bytes, 1000u);
   EXPECT_EQ(buckets[1].anonymous_bytes, 700u);
@@ -387,7 +387,7 @@ TEST(Growth, TellsWhatGrowsSteadilyFromWhatGrewOnce) {
   Story story;
   story.by(1, 1).make(0x100, 1000);
   for (std::uint64_t i = 0; i < 159; ++i) story.by(1, 2).make(0x10000 + 16 * i, 10);
-  const Growth growth = story.answers().growth;
+  const Growth growth = story.findings().growth;
   ASSERT_EQ(growth.stacks.size(), 2u);
   EXPECT_EQ(growth.moments_us[0], 100u);
   EXPECT_EQ(growth.moments_us[15], 1600u);
@@ -398,16 +398,16 @@ TEST(Growth, TellsWhatGrowsSteadilyFromWhatGrewOnce) {
 }
 
 TEST(Threads, HaveTheTimesOfTheirFirstAndLastEvent) {
-  const Answers answers = Story().by(1, 1).make(kA, 1).by(2, 1).make(kB, 1).wait_us(100).end(kB).answers();
-  EXPECT_EQ(of_thread(answers, 2).first_us, 20u);
-  EXPECT_EQ(of_thread(answers, 2).last_us, 130u);
-  EXPECT_EQ(of_thread(answers, 2).events, 2u);
+  const Findings findings = Story().by(1, 1).make(kA, 1).by(2, 1).make(kB, 1).wait_us(100).end(kB).findings();
+  EXPECT_EQ(of_thread(findings, 2).first_us, 20u);
+  EXPECT_EQ(of_thread(findings, 2).last_us, 130u);
+  EXPECT_EQ(of_thread(findings, 2).events, 2u);
 }
 
 TEST(Threads, MayHaveAnyNumber) {
-  const Answers answers = Story().by(4'000'000'000u, 1).make(kA, 1).by(0, 1).make(kB, 2).answers();
-  EXPECT_EQ(of_thread(answers, 4'000'000'000u).live(), (Cost{1, 1}));
-  EXPECT_EQ(of_thread(answers, 0).live(), (Cost{2, 1}));
+  const Findings findings = Story().by(4'000'000'000u, 1).make(kA, 1).by(0, 1).make(kB, 2).findings();
+  EXPECT_EQ(of_thread(findings, 4'000'000'000u).live(), (Cost{1, 1}));
+  EXPECT_EQ(of_thread(findings, 0).live(), (Cost{2, 1}));
 }
 
 } // namespace

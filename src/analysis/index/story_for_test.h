@@ -54,7 +54,7 @@ public:
   }
 
   const std::vector<Event>& events() const { return events_; }
-  Answers answers(ReplayOptions options = {}) const {
+  Findings findings(ReplayOptions options = {}) const {
     options.events = events_.size();
     options.end_us = events_.empty() ? 0 : events_.back().time_us;
     Replay replay(options);

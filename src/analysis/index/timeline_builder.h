@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "analysis/index/answers.h"
+#include "analysis/index/findings.h"
 #include "tape/contents.h"
 
 namespace heaptape {

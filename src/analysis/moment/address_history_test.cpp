@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/index/naive_answers_for_test.h"
+#include "analysis/index/naive_findings_for_test.h"
 #include "analysis/index/story_for_test.h"
 #include "analysis/index/tape_for_test.h"
 
@@ -103,7 +103,7 @@ TEST(AddressHistory, EqualsASlowSearchThroughAllLives) {
   std::mt19937_64 random(7);
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     const auto events = test::wild_events(seed, 4000);
-    const test::NaiveAnswers naive(events);
+    const test::NaiveFindings naive(events);
     const SmallTape file(events, 300, 128);
     const TapeReader tape = file.open();
     for (int i = 0; i < 60; ++i) {

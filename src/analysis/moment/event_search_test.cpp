@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/index/naive_answers_for_test.h"
+#include "analysis/index/naive_findings_for_test.h"
 #include "analysis/index/tape_for_test.h"
 
 namespace heaptape {

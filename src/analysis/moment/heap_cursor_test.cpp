@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/index/naive_answers_for_test.h"
+#include "analysis/index/naive_findings_for_test.h"
 #include "analysis/index/story_for_test.h"
 #include "analysis/index/tape_for_test.h"
 #include "analysis/moment/event_search.h"
@@ -79,9 +79,9 @@ TEST(HeapCursor, ADamagedKeyframeOnlyMakesTheWayLonger) {
   file.write(bytes);
   const TapeReader tape = file.open();
   const FoundIndex found = load_index(tape);
-  ASSERT_EQ(found.state, IndexState::Good); // the answers are whole
+  ASSERT_EQ(found.state, IndexState::Good); // the findings are whole
   HeapCursor cursor(tape, found.index);
-  const test::NaiveAnswers naive(events);
+  const test::NaiveFindings naive(events);
   for (const std::uint64_t event : {1999u, 640u, 1500u, 10u}) {
     cursor.seek_event(event);
     EXPECT_EQ(cursor.totals().live_bytes, naive.live_bytes_after(event)) << event;

@@ -1,11 +1,11 @@
-// Answers about one moment of a tape, or about a part of it.
+// Findings about one moment of a tape, or about a part of it.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "analysis/heap/heap_state.h"
-#include "analysis/index/answers.h"
+#include "analysis/index/findings.h"
 #include "analysis/index/index.h"
 #include "tape/reader.h"
 

@@ -138,7 +138,7 @@ Result<std::vector<CostOfStack>> costs_of_label(const TapeView& view, const Expo
                                                          {"allocated", Quantity::Allocated},
                                                          {"temporary", Quantity::Temporary}};
   for (const auto& [name, quantity] : known) {
-    if (label == name) return costs_of(input.answers(), quantity);
+    if (label == name) return costs_of(input.findings(), quantity);
   }
   for (std::size_t i = 0; i < input.marks.size(); ++i) {
     if (label == kSnapshot.data() + std::to_string(i)) return costs_at(input, input.marks[i].event);

@@ -53,7 +53,7 @@ int timeline(Arguments arguments) {
   else if (json)
     output.print("{}", timeline_json(view.value()));
   else
-    output.print("{}", timeline_text(view.value().answers(), view.value().marks(),
+    output.print("{}", timeline_text(view.value().findings(), view.value().marks(),
                                      {.width = picture_width(style.value()), .height = height}, style.value()));
   return output.finish() ? kOk : kTrouble;
 }

@@ -41,9 +41,9 @@ void say_what_is_wrong(const TapeView& view, bool is_live) {
     say(view.path() + " is damaged: " + sentence + "; answers that need these events are incomplete");
   }
   for (const std::string& sentence : damage_sentences(tape.damage())) say(view.path() + " is damaged: " + sentence);
-  const Answers& answers = view.answers();
-  if (answers.unread_events != 0)
-    say(count_of(answers.unread_events, "event") + " could not be read; figures are without them");
+  const Findings& findings = view.findings();
+  if (findings.unread_events != 0)
+    say(count_of(findings.unread_events, "event") + " could not be read; figures are without them");
   if (view.nameless()) say("found no names for this program; functions are shown as module+offset");
   if (view.symbolized_here() && !running) say("the tape holds no names; they are read from the program's files");
 }

@@ -1,4 +1,4 @@
-#include "collector/events/event_builder.h"
+#include "collector/events/event_builder_impl.h"
 
 #include <gtest/gtest.h>
 

@@ -21,7 +21,7 @@ PoolCollector::Known& PoolCollector::known(std::uint64_t wire_number) {
 
 void PoolCollector::add_name(const RingItem& item, std::string name) {
   const auto kind = static_cast<wire::PoolNameKind>(pool_of(item));
-  if (kind == wire::PoolNameKind::Watched) {
+  if (kind == wire::PoolNameKind::Hooked) {
     watched_.insert(std::move(name));
     return;
   }
@@ -82,7 +82,7 @@ PoolCollector::Taken PoolCollector::release(const RingItem& item, Event& event) 
   Known* pool = wire_number != 0 ? &known(wire_number) : pool_with(item.address());
   if (wire_number == 0) {
     Freed& last = last_freed_[item.slot];
-    // One watched function has freed it and has called another to do so.
+    // One pool function has freed it and has called another to do so.
     if (pool == nullptr && last.address == event.address && stacks_.is_called_from(event.stack, last.stack))
       return {Taken::As::Repeated};
     last = {event.address, event.stack};

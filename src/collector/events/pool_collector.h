@@ -1,5 +1,5 @@
 // The program's pools on their way to the tape: numbers them, collects their names, and finds out which pool a block is
-// freed from where the function that frees it cannot know. Of watched functions that call each other the innermost
+// freed from where the function that frees it cannot know. Of pool functions that call each other the innermost
 // counts. Remembers what is live in each pool. One thread at a time.
 #pragma once
 
@@ -38,7 +38,7 @@ public:
   // Pools that are new, or have got a name, since the last call.
   std::vector<Pool> take();
 
-  const std::set<std::string>& watched_functions() const { return watched_; }
+  const std::set<std::string>& pool_functions() const { return watched_; }
 
 private:
   struct Block {
@@ -63,7 +63,7 @@ private:
   Known& known(std::uint64_t wire_number);
   Taken allocate(const RingItem& item, Event& event);
   Taken release(const RingItem& item, Event& event);
-  // The pool of a watched function that got a block at this address last; null: none has one.
+  // The pool of a pool function that got a block at this address last; null: none has one.
   Known* pool_with(std::uint64_t address);
   // The function that has just returned this block only handed it on from another one, which it had called.
   bool is_handed_on(const RingItem& item, const Event& event, const Known& into);
@@ -72,7 +72,7 @@ private:
   std::vector<Known> pools_;                                 // by number on the tape, from 1; a place each
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_; // the recorder's to ours
   std::unordered_map<std::uint32_t, Large> large_;           // by slot
-  std::unordered_map<std::uint32_t, Freed> last_freed_;      // by slot: through watched functions
+  std::unordered_map<std::uint32_t, Freed> last_freed_;      // by slot: through pool functions
   std::set<std::string> watched_;
 };
 

@@ -88,7 +88,7 @@ TEST_F(PoolRecords, AFreeFunctionFreesFromWhicheverPoolHasTheBlockTheYoungestFir
   EXPECT_EQ(event.old_address, 0u);
 }
 
-TEST_F(PoolRecords, OfWatchedFunctionsThatCallEachOtherTheInnermostCounts) {
+TEST_F(PoolRecords, OfPoolFunctionsThatCallEachOtherTheInnermostCounts) {
   name(1, "outer", wire::PoolNameKind::Function);
   name(2, "inner", wire::PoolNameKind::Function);
   const StackId calls_outer = stacks.fold(program.node(program.node(0, 0x100), 0x200));
@@ -142,10 +142,10 @@ TEST_F(PoolRecords, RecordsThatMakeNoSenseAreRefused) {
   EXPECT_TRUE(pools.take().empty());
 }
 
-TEST_F(PoolRecords, WatchedFunctionsAreNoPools) {
-  name(0, "g_free", wire::PoolNameKind::Watched);
+TEST_F(PoolRecords, NamesOfPoolFunctionsAreNotPools) {
+  name(0, "g_free", wire::PoolNameKind::Hooked);
   EXPECT_TRUE(pools.take().empty());
-  EXPECT_TRUE(pools.watched_functions().contains("g_free"));
+  EXPECT_TRUE(pools.pool_functions().contains("g_free"));
 }
 
 } // namespace

@@ -7,7 +7,7 @@
 namespace heaptape {
 namespace {
 
-constexpr std::size_t kMostFunctions = 32; // as in recorder/hooks/watched_functions.cpp
+constexpr std::size_t kMostFunctions = 32; // as in recorder/hooks/pool_functions.cpp
 constexpr std::size_t kMostBytes = 4000;
 
 Error usage(std::string sentence) { return Error{ErrorCode::Usage, std::move(sentence)}; }
@@ -75,19 +75,19 @@ Result<> check_function_count(const CollectorOptions& options) {
     if (functions_text(*list).size() > kMostBytes) return usage("the function names are too long in total");
   }
   if (names.size() > kMostFunctions)
-    return usage("at most " + std::to_string(kMostFunctions) + " functions can be watched, these are " +
+    return usage("at most " + std::to_string(kMostFunctions) + " functions are possible, these are " +
                  std::to_string(names.size()));
   return Unit{};
 }
 
-std::vector<std::string> unseen_functions(const CollectorOptions& options, const std::set<std::string>& watched) {
+std::vector<std::string> unseen_functions(const CollectorOptions& options, const std::set<std::string>& found) {
   std::vector<std::string> sentences;
   std::set<std::string> told;
   for (const auto& [option, list] :
        {std::pair{"--alloc-fn ", &options.alloc_functions}, std::pair{"--free-fn ", &options.free_functions}}) {
     for (const std::string& function : *list) {
       const std::string name = name_of(function);
-      if (watched.contains(name) || !told.insert(name).second) continue;
+      if (found.contains(name) || !told.insert(name).second) continue;
       sentences.push_back(
           option + name +
           ": no loaded object calls a function of this name in another one; static functions, and calls "

@@ -25,7 +25,7 @@ std::string functions_text(const std::vector<std::string>& functions);
 // The recorder's table has this much room.
 Result<> check_function_count(const CollectorOptions& options);
 
-// A sentence for those whose calls were never found, when `watched` are the names of those that were.
-std::vector<std::string> unseen_functions(const CollectorOptions& options, const std::set<std::string>& watched);
+// A sentence for those whose calls were never found, when `found` are the names of those that were.
+std::vector<std::string> unseen_functions(const CollectorOptions& options, const std::set<std::string>& found);
 
 } // namespace heaptape

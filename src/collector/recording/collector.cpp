@@ -330,7 +330,7 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
   }
   result.summary = recording.finish(ending, detail, note);
   result.cpu_samples = recording.cpu_samples();
-  result.remarks = unseen_functions(options_, recording.watched_functions());
+  result.remarks = unseen_functions(options_, recording.pool_functions());
   if (result.problem.empty() && recording.failed()) {
     result.problem = "the tape is incomplete: " + recording.sink().error()->sentence;
   }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "analysis/heap/heap_model.h"
-#include "collector/events/event_builder.h"
+#include "collector/events/event_builder_impl.h"
 #include "collector/events/stack_folder.h"
 #include "collector/rings/ring_set.h"
 #include "collector/rings/shared_memory.h"

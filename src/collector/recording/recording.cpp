@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analysis/index/summary_of.h"
+#include "collector/events/event_builder_impl.h"
 #include "wire/loss_name.h"
 
 namespace heaptape {

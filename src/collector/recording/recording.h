@@ -69,8 +69,8 @@ public:
   // A thread of the program waits for an answer: step() again soon.
   bool is_awaited(std::uint64_t now_ns) { return !failed() && desk_.is_awaited(now_ns); }
   std::uint64_t cpu_samples() const { return builder_->cpu().taken_in(); }
-  // Functions of --alloc-fn and --free-fn whose calls are watched.
-  const std::set<std::string>& watched_functions() { return builder_->pools().watched_functions(); }
+  // Functions of --alloc-fn and --free-fn whose calls are recorded.
+  const std::set<std::string>& pool_functions() { return builder_->pools().pool_functions(); }
   const std::string& executable() const { return executable_; }
 
   // The program has become another one by exec.

@@ -110,7 +110,7 @@ TEST_F(RecordingTest, ATapeStopsAtItsLimitAndTheRestIsCounted) {
     recording.step(made);
   }
   EXPECT_TRUE(recording.failed());
-  EXPECT_EQ(recording.sink().error()->sentence, "the tape has reached its largest size (--max-tape)");
+  EXPECT_EQ(recording.sink().error()->sentence, "the tape has reached its size limit (--max-tape)");
   recording.drain();
   const Summary summary = recording.finish(Ending::CollectorStopped, 0, "full");
   EXPECT_GT(summary.events, 0u);

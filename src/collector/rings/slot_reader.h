@@ -1,6 +1,20 @@
-// Takes the ready records out of one slot's ring, in order, into a queue of private copies. Trusts nothing it reads: the
-// position is our own, and a ring never yields more than its capacity at once. How far the program says that it has written is read
-// once, when its thread is gone, and never believed beyond one lap: then the ring has an end, whatever is written there meanwhile.
+// Takes the ready records out of one slot's ring, in order, into a queue of private copies.
+//
+// A ring of 8 records in its third lap (positions 16 to 23; the phase of an even lap is 1). The thread was interrupted by a
+// signal while it wrote record 20, and the handler has written 21 meanwhile:
+//
+//   position   16    17    18    19    20    21    14    15        (22 and 23 are still to come in this lap)
+//   phase       1     1     1     1     0     1     0     0
+//              taken.......   ready ready  ^     ready  ^ phases of lap 1: not ready
+//                             |            |            |
+//                       position_ = 18     hole         reserved = 22
+//
+// read() takes 18 and 19 and stops at the hole: records of a thread are in order, so 21 must wait for 20. When the thread
+// resumes, 20 becomes ready. When it is dead instead, read_past_holes() counts 20 as lost, closes it, and takes 21.
+//
+// What is known: position_, which is ours alone; everything else is the program's to write. What is checked: the phase bit of
+// each record, read once. Why it ends: read() takes at most one lap; `reserved` is believed only when the thread is gone, once, and
+// never beyond one lap from position_. So a ring has an end, whatever is written into it meanwhile.
 #pragma once
 
 #include <cstddef>

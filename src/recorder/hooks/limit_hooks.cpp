@@ -7,6 +7,7 @@
 
 #include "recorder/core/machine.h"
 #include "recorder/core/readable.h"
+#include "recorder/core/slots.h"
 #include "recorder/hooks/hook.h"
 #include "recorder/hooks/real.h"
 
@@ -31,9 +32,15 @@ struct Raised {
   }
 };
 
+// Address space that the recorder has taken for threads beyond the first ones.
+std::uint64_t scratch_mapped_later() noexcept {
+  const std::uint32_t ready = g_slots.ready.load(std::memory_order_relaxed);
+  return ready > kSlotsPerPiece ? std::uint64_t{ready - kSlotsPerPiece} * wire::kScratchBytes : 0;
+}
+
 struct Limit {
   int resource;
-  std::atomic<std::uint64_t> held{0}; // of what it counts, by the recorder
+  std::atomic<std::uint64_t> held{0}; // of what it counts, by the recorder, scratch that was mapped later aside
   Raised soft{};
   Raised hard{};
 
@@ -41,7 +48,8 @@ struct Limit {
     return {soft.shown(in_kernel.rlim_cur), hard.shown(in_kernel.rlim_max)};
   }
   std::uint64_t raise(std::uint64_t value) const noexcept {
-    const std::uint64_t more = held.load(std::memory_order_relaxed);
+    const std::uint64_t more =
+        held.load(std::memory_order_relaxed) + (resource == RLIMIT_AS ? scratch_mapped_later() : 0);
     return value < RLIM_INFINITY - more ? value + more : RLIM_INFINITY;
   }
 };

@@ -26,8 +26,8 @@ namespace {
 
 enum class Way : std::uint8_t {
   Direct, // the C++ library's: malloc, and theirs on failure
-  Record, // as Watch, but they have given a block that malloc did not: releases are recorded here, and not again inside
-  Watch,  // another library's: call them; so far they have always come back to us through malloc and free
+  Record, // as Check, but they have given a block that malloc did not: releases are recorded here, and not again inside
+  Check,  // another library's: call them; so far they have always come back to us through malloc and free
   Forward, // some are the program's, and never come by here: call theirs, which come back to us through malloc or not at all
 };
 constinit std::atomic<Way> g_way{Way::Direct};
@@ -109,7 +109,7 @@ bool name_begins(const char* path, const char* begin) noexcept {
   return reinterpret_cast<AnyNew>(next)(size, second, third);
 }
 
-[[gnu::noinline]] void* make_and_watch(Form form, EventKind kind, std::size_t size, std::size_t second,
+[[gnu::noinline]] void* make_and_check(Form form, EventKind kind, std::size_t size, std::size_t second,
                                        const void* third, const Frame& site) {
   if (!is_recording()) return call_next_new(form, size, second, third);
   const Moment before = moment_now();
@@ -151,7 +151,7 @@ bool name_begins(const char* path, const char* begin) noexcept {
     return block;
   }
   if (way() == Way::Forward) return call_next_new(form, size, second, third);
-  return make_and_watch(form, kind, size, second, third, site);
+  return make_and_check(form, kind, size, second, third, site);
 }
 
 [[gnu::always_inline]] inline void drop(Form form, EventKind kind, void* block, std::size_t second, std::size_t third,
@@ -183,7 +183,7 @@ void choose_operator_new() noexcept {
   Dl_info next;
   if (g_next[kNew] == nullptr || dladdr(g_next[kNew], &next) == 0) return;
   if (name_begins(next.dli_fname, "libstdc++") || name_begins(next.dli_fname, "libc++")) return;
-  g_way.store(Way::Watch, std::memory_order_relaxed);
+  g_way.store(Way::Check, std::memory_order_relaxed);
 }
 
 } // namespace heaptape::recorder

@@ -27,9 +27,9 @@
 #include "recorder/hooks/exec_hooks.h"
 #include "recorder/hooks/limit_hooks.h"
 #include "recorder/hooks/new_hooks.h"
+#include "recorder/hooks/pool_functions.h"
 #include "recorder/hooks/pool_names.h"
 #include "recorder/hooks/real.h"
-#include "recorder/hooks/watched_functions.h"
 
 extern "C" void* __libc_stack_end;
 
@@ -172,7 +172,7 @@ void follow_fork() noexcept {
   g_recorder.epoch.store(0, std::memory_order_relaxed);
   Attached attached;
   attach_new(g_collector_path, g_collector_environment, attached);
-  if (attached.memory != nullptr && begin(attached)) watch_functions_again();
+  if (attached.memory != nullptr && begin(attached)) hook_pool_functions_again();
 }
 
 // Only when the kernel cannot zero the switch for us.
@@ -212,7 +212,7 @@ void start() noexcept {
     }
     if (attached.say_so) say_off(attached.message);
   }
-  if (attached.memory != nullptr) read_watched_functions(environment);
+  if (attached.memory != nullptr) read_pool_functions(environment);
   restore_environment(environment, library, follow);
   if (follow) follow_programs(library);
   if (attached.memory == nullptr) return;
@@ -222,7 +222,7 @@ void start() noexcept {
   const bool wiped = system_call(SYS_madvise, as_long(&g_switch), sizeof g_switch, MADV_WIPEONFORK) == 0;
   if (!wiped) (void)pthread_atfork(nullptr, nullptr, switch_off_after_fork);
   if (follow && g_collector_environment != nullptr) (void)pthread_atfork(nullptr, nullptr, follow_fork);
-  if (begin(attached)) watch_functions();
+  if (begin(attached)) hook_pool_functions();
 }
 
 [[gnu::constructor(101)]] void start_as_library() { start(); }

@@ -137,7 +137,7 @@ void export_callgrind(const ExportInput& input, Sink& sink) {
   if (input.cpu != nullptr) {
     for (const StackTime& entry : *input.cpu) profile.add(entry.stack, {entry.time.us, entry.time.periods});
   } else {
-    for (const StackFigures& figures : input.answers().by_stack) profile.add(figures.stack, values_of(figures));
+    for (const StackFigures& figures : input.findings().by_stack) profile.add(figures.stack, values_of(figures));
   }
   sink.print("# callgrind format\nversion: 1\ncreator: heaptape\npid: {}\ncmd: {}\npart: 1\n", input.tape.header().pid,
              command_of(input.tape));

@@ -26,7 +26,7 @@ void export_csv(const ExportInput& input, Sink& sink) {
   sink.add("stack,function,file,line,module,allocated_bytes,allocated_blocks,freed_bytes,freed_blocks,live_bytes,"
            "live_blocks,peak_bytes,peak_blocks,temporary_bytes,temporary_blocks,short_lived_bytes,short_lived_blocks,"
            "lifetime_us,largest_bytes,frames\r\n");
-  for (const StackFigures& figures : input.answers().by_stack) {
+  for (const StackFigures& figures : input.findings().by_stack) {
     const std::vector<FrameId> frames = input.names.frames_of(figures.stack);
     sink.print("{},", figures.stack.value);
     if (frames.empty()) {

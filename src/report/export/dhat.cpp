@@ -44,7 +44,7 @@ std::unordered_map<StackId, StackMost> most_of_stacks(const ExportInput& input) 
   EventCursor events = input.tape.events();
   while (const Event* event = events.next()) state.apply(*event, listener);
   state.blocks().for_each([&](const Block& block) {
-    stacks[state.owners()[block.owner].stack].live_lifetime_us += input.answers().end_us - block.time_us;
+    stacks[state.owners()[block.owner].stack].live_lifetime_us += input.findings().end_us - block.time_us;
   });
   return stacks;
 }
@@ -88,16 +88,16 @@ private:
 } // namespace
 
 void export_dhat(const ExportInput& input, Sink& sink) {
-  const Answers& answers = input.answers();
+  const Findings& findings = input.findings();
   sink.add("{\"dhatFileVersion\":2\n,\"mode\":\"heap\",\"verb\":\"Allocated\"\n,\"bklt\":true,\"bkacc\":false\n"
            ",\"tu\":\"us\",\"Mtu\":\"s\"\n,\"tuth\":500\n,\"cmd\":");
   sink.json(command_of(input.tape));
-  sink.print("\n,\"pid\":{}\n,\"te\":{}\n,\"tg\":{}\n,\"pps\":\n [", input.tape.header().pid, answers.end_us,
-             answers.totals.peak_us);
+  sink.print("\n,\"pid\":{}\n,\"te\":{}\n,\"tg\":{}\n,\"pps\":\n [", input.tape.header().pid, findings.end_us,
+             findings.totals.peak_us);
   auto most = most_of_stacks(input);
   FrameTable frames(input.names);
   const char* separator = "";
-  for (const StackFigures& figures : answers.by_stack) {
+  for (const StackFigures& figures : findings.by_stack) {
     std::vector<std::size_t> stack;
     const StackEnd end =
         input.names.each_frame(figures.stack, [&](FrameId frame) { stack.push_back(frames.number_of(frame)); });

@@ -14,7 +14,7 @@ std::string command_of(const TapeReader& tape) {
 }
 
 std::uint64_t duration_us(const ExportInput& input) {
-  std::uint64_t end = input.answers().end_us;
+  std::uint64_t end = input.findings().end_us;
   if (!input.tape.samples().empty()) end = std::max(end, input.tape.samples().back().time_us);
   if (input.tape.summary()) end = std::max(end, input.tape.summary()->duration_us);
   return end;

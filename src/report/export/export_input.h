@@ -22,7 +22,7 @@ struct ExportInput {
   const std::vector<Mark>& marks;
   const std::vector<StackTime>* cpu = nullptr; // of the formats that know CPU time: it, and not the heap
 
-  const Answers& answers() const { return index.answers; }
+  const Findings& findings() const { return index.findings; }
 };
 
 // The program's command line, its arguments joined with blanks; "?" when the tape does not say.

@@ -36,7 +36,7 @@ public:
 
   ExportInput input() { return {*tape_, index_, *names_, marks_}; }
   StackNames& names() { return *names_; }
-  const Answers& answers() const { return index_.answers; }
+  const Findings& findings() const { return index_.findings; }
 
   // What export_to(input, sink) writes.
   template <class Write>

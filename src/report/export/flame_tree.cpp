@@ -79,9 +79,9 @@ Costs costs_of(const Figures& figures) {
   return costs;
 }
 
-FlameTree make_flame_tree(const Answers& answers, StackNames& names, std::size_t most) {
+FlameTree make_flame_tree(const Findings& findings, StackNames& names, std::size_t most) {
   Builder builder(names);
-  for (const StackFigures& figures : answers.by_stack) builder.add(figures);
+  for (const StackFigures& figures : findings.by_stack) builder.add(figures);
   std::vector<FlameNode>& all = builder.nodes();
   FlameTree tree{.nodes = {}, .places = all.size()};
   if (all.size() <= most) {

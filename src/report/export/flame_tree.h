@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/index/answers.h"
+#include "analysis/index/findings.h"
 #include "report/export/quantity.h"
 #include "report/names/stack_names.h"
 
@@ -34,6 +34,6 @@ struct FlameTree {
 
 // Joins places until no more than `most` and one per parent are left, those first whose share of every quantity is
 // smallest. Sums are kept: the costs of all nodes together are always those of all stacks.
-FlameTree make_flame_tree(const Answers& answers, StackNames& names, std::size_t most);
+FlameTree make_flame_tree(const Findings& findings, StackNames& names, std::size_t most);
 
 } // namespace heaptape

@@ -30,7 +30,7 @@ ExportedTape wide_tape(Stacks& stacks) {
 TEST(FlameTree, ASmallTreeIsWhole) {
   Stacks stacks;
   ExportedTape tape = wide_tape(stacks);
-  const FlameTree tree = make_flame_tree(tape.answers(), tape.names(), 1000);
+  const FlameTree tree = make_flame_tree(tape.findings(), tape.names(), 1000);
   EXPECT_EQ(tree.nodes.size(), 202u); // the root, main, and two for each
   EXPECT_EQ(tree.places, 202u);
   EXPECT_EQ(sum_of(tree, Quantity::Peak), (Cost{5050, 100}));
@@ -39,7 +39,7 @@ TEST(FlameTree, ASmallTreeIsWhole) {
 TEST(FlameTree, ALargeTreeKeepsItsHeaviestPlacesAndAllItsCosts) {
   Stacks stacks;
   ExportedTape tape = wide_tape(stacks);
-  const FlameTree tree = make_flame_tree(tape.answers(), tape.names(), 20);
+  const FlameTree tree = make_flame_tree(tape.findings(), tape.names(), 20);
   EXPECT_EQ(tree.places, 202u);
   EXPECT_LE(tree.nodes.size(), 40u);
   EXPECT_EQ(sum_of(tree, Quantity::Peak), (Cost{5050, 100}));

@@ -25,7 +25,7 @@ void export_folded(const ExportInput& input, const FoldedOptions& options, Sink&
       lines[folded_stack(input.names, entry.stack)] += options.blocks ? entry.time.periods : entry.time.us;
   }
   for (const CostOfStack& entry :
-       input.cpu == nullptr ? costs_of(input.answers(), options.quantity) : std::vector<CostOfStack>()) {
+       input.cpu == nullptr ? costs_of(input.findings(), options.quantity) : std::vector<CostOfStack>()) {
     lines[folded_stack(input.names, entry.stack)] += options.blocks ? entry.cost.blocks : entry.cost.bytes;
   }
   for (const auto& [stack, value] : lines) {

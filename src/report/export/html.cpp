@@ -110,7 +110,7 @@ struct FunctionCosts {
 std::vector<FunctionCosts> functions_of(const ExportInput& input) {
   std::map<NameId, FunctionCosts> by_name;
   Costs all{};
-  for (const StackFigures& figures : input.answers().by_stack) {
+  for (const StackFigures& figures : input.findings().by_stack) {
     const Costs costs = costs_of(figures);
     all += costs;
     std::set<NameId> seen; // a recursive function counts once
@@ -158,7 +158,7 @@ void write_run(Sink& sink, const ExportInput& input) {
   text("kernel", "kernel");
   text("heaptape", "heaptape");
   sink.print(",\"pid\":{},\"start_ms\":{},\"duration_us\":{},\"threads\":{}", input.tape.header().pid,
-             input.tape.header().start_realtime_ns / 1'000'000, duration_us(input), input.answers().by_thread.size());
+             input.tape.header().start_realtime_ns / 1'000'000, duration_us(input), input.findings().by_thread.size());
   std::string note;
   if (input.tape.summary()) {
     note = input.tape.summary()->note;
@@ -177,20 +177,20 @@ void write_run(Sink& sink, const ExportInput& input) {
 }
 
 void write_totals(Sink& sink, const ExportInput& input) {
-  const Answers& answers = input.answers();
+  const Findings& findings = input.findings();
   Figures all;
-  for (const StackFigures& figures : answers.by_stack) all += figures;
+  for (const StackFigures& figures : findings.by_stack) all += figures;
   sink.add(",\n\"totals\":[");
   write_costs(sink, costs_of(all));
   sink.print(
       "],\"peak_us\":{},\"peak_event\":{},\"events\":{},\"short_lived\":[{},{}],\"unknown_releases\":{},\"unread\":{}",
-      answers.totals.peak_us, answers.totals.peak_event, answers.totals.events, all.short_lived.bytes,
-      all.short_lived.blocks, answers.totals.unknown_releases, answers.unread_events);
+      findings.totals.peak_us, findings.totals.peak_event, findings.totals.events, all.short_lived.bytes,
+      all.short_lived.blocks, findings.totals.unknown_releases, findings.unread_events);
 }
 
-void write_timeline(Sink& sink, const Answers& answers) {
+void write_timeline(Sink& sink, const Findings& findings) {
   // The level with about a thousand buckets, or the finest there is.
-  const auto& levels = answers.timeline.levels;
+  const auto& levels = findings.timeline.levels;
   const TimelineLevel& level = levels[std::min<std::size_t>(1, levels.size() - 1)];
   sink.print(",\n\"bucket_us\":{}", level.bucket_us);
   write_list(sink, "timeline", level.buckets, [&](const TimeBucket& bucket) {
@@ -212,7 +212,7 @@ void write_threads(Sink& sink, const ExportInput& input) {
   std::map<ThreadId, const Thread*> known;
   for (const Thread& thread : input.tape.threads()) known[thread.id] = &thread;
   std::vector<const ThreadFigures*> threads;
-  for (const ThreadFigures& figures : input.answers().by_thread) threads.push_back(&figures);
+  for (const ThreadFigures& figures : input.findings().by_thread) threads.push_back(&figures);
   std::stable_sort(threads.begin(), threads.end(), [](const ThreadFigures* a, const ThreadFigures* b) {
     return a->allocated.bytes > b->allocated.bytes;
   });
@@ -227,12 +227,12 @@ void write_threads(Sink& sink, const ExportInput& input) {
   });
 }
 
-void write_histograms(Sink& sink, const Answers& answers) {
-  write_list(sink, "sizes", answers.sizes, [&](const SizeBucket& bucket) {
+void write_histograms(Sink& sink, const Findings& findings) {
+  write_list(sink, "sizes", findings.sizes, [&](const SizeBucket& bucket) {
     sink.print("[{},{},{},{},{},{}]", bucket.at_peak.bytes, bucket.at_peak.blocks, bucket.live.bytes,
                bucket.live.blocks, bucket.allocated.bytes, bucket.allocated.blocks);
   });
-  write_list(sink, "lifetimes", answers.lifetimes, [&](const LifetimeBucket& bucket) {
+  write_list(sink, "lifetimes", findings.lifetimes, [&](const LifetimeBucket& bucket) {
     sink.print("[{},{},{},{}]", bucket.freed.bytes, bucket.freed.blocks, bucket.live.bytes, bucket.live.blocks);
   });
 }
@@ -261,9 +261,9 @@ std::string facts_of(const ExportInput& input) {
   sink.add("{");
   write_run(sink, input);
   write_totals(sink, input);
-  write_timeline(sink, input.answers());
+  write_timeline(sink, input.findings());
   write_marks(sink, input.marks);
-  write_tree(sink, make_flame_tree(input.answers(), input.names, kMostPlaces), labels);
+  write_tree(sink, make_flame_tree(input.findings(), input.names, kMostPlaces), labels);
   write_list(sink, "functions", functions_of(input), [&](const FunctionCosts& function) {
     sink.print("[{},", labels.number_of(function.frame));
     write_costs(sink, function.own);
@@ -272,7 +272,7 @@ std::string facts_of(const ExportInput& input) {
     sink.add("]\n");
   });
   write_threads(sink, input);
-  write_histograms(sink, input.answers());
+  write_histograms(sink, input.findings());
   sink.add(",\n\"labels\":[");
   labels.write(sink);
   sink.add("]}");

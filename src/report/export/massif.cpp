@@ -111,22 +111,22 @@ private:
   std::uint64_t least_bytes_ = 0;
 };
 
-std::vector<Snapshot> snapshots_of(const Answers& answers) {
+std::vector<Snapshot> snapshots_of(const Findings& findings) {
   std::vector<Snapshot> snapshots{{}};
-  const TimelineLevel& level = answers.timeline.levels.front();
+  const TimelineLevel& level = findings.timeline.levels.front();
   for (std::size_t i = 0; i < level.buckets.size(); ++i) {
-    snapshots.push_back({std::min((i + 1) * level.bucket_us - 1, answers.end_us), level.buckets[i].last_bytes});
+    snapshots.push_back({std::min((i + 1) * level.bucket_us - 1, findings.end_us), level.buckets[i].last_bytes});
   }
   for (std::size_t moment = 0; moment < kGrowthMoments; ++moment) {
-    Snapshot snapshot{answers.growth.moments_us[moment], 0};
-    for (const StackGrowth& stack : answers.growth.stacks) {
+    Snapshot snapshot{findings.growth.moments_us[moment], 0};
+    for (const StackGrowth& stack : findings.growth.stacks) {
       if (stack.live[moment] == Cost{}) continue;
       snapshot.detail.push_back({stack.stack, stack.live[moment]});
       snapshot.bytes += stack.live[moment].bytes;
     }
     snapshots.push_back(std::move(snapshot));
   }
-  snapshots.push_back({answers.totals.peak_us, answers.totals.peak_bytes, costs_of(answers, Quantity::Peak), true});
+  snapshots.push_back({findings.totals.peak_us, findings.totals.peak_bytes, costs_of(findings, Quantity::Peak), true});
   std::stable_sort(snapshots.begin(), snapshots.end(),
                    [](const Snapshot& a, const Snapshot& b) { return a.time_us < b.time_us; });
   // At one moment the peak says more than a detailed snapshot, and that more than a plain one.
@@ -148,7 +148,7 @@ void export_massif(const ExportInput& input, const MassifOptions& options, Sink&
   sink.print("desc: heaptape\ncmd: {}\ntime_unit: ms\n", command_of(input.tape));
   TreeWriter writer(input.names, options.threshold_percent, sink);
   std::size_t number = 0;
-  for (const Snapshot& snapshot : snapshots_of(input.answers())) {
+  for (const Snapshot& snapshot : snapshots_of(input.findings())) {
     sink.print("#-----------\nsnapshot={}\n#-----------\ntime={}\nmem_heap_B={}\nmem_heap_extra_B=0\nmem_stacks_B=0\n",
                number++, snapshot.time_us / 1000, snapshot.bytes);
     if (snapshot.detail.empty()) {

@@ -96,7 +96,7 @@ public:
         add_sample(entry.stack, entry.thread, {entry.time.periods, entry.time.us * 1000});
     } else {
       for (const SampleType& type : kSampleTypes) add_value_type(profile::SampleType, type.name, type.unit);
-      for (const OwnerFigures& figures : input_.answers().by_owner)
+      for (const OwnerFigures& figures : input_.findings().by_owner)
         add_sample(figures.owner.stack, figures.owner.thread, values_of(figures));
     }
     add_mappings();
@@ -279,7 +279,7 @@ private:
     out_.add_int64(profile::Period, 1); // every event, not a sample of them
     comment("recorded by heaptape, every allocation counted");
     comment("command: " + command_of(input_.tape));
-    comment(fmt::format("peak at {} us", input_.answers().totals.peak_us));
+    comment(fmt::format("peak at {} us", input_.findings().totals.peak_us));
     out_.add_int64(profile::DefaultSampleType, number_of_text(kDefaultSampleType));
   }
 

@@ -5,9 +5,9 @@
 
 namespace heaptape {
 
-std::vector<CostOfStack> costs_of(const Answers& answers, Quantity quantity) {
+std::vector<CostOfStack> costs_of(const Findings& findings, Quantity quantity) {
   std::vector<CostOfStack> costs;
-  for (const StackFigures& figures : answers.by_stack) {
+  for (const StackFigures& figures : findings.by_stack) {
     if (const Cost cost = cost_of(figures, quantity); cost != Cost{}) costs.push_back({figures.stack, cost});
   }
   return costs;

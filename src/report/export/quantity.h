@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/index/answers.h"
+#include "analysis/index/findings.h"
 #include "report/export/export_input.h"
 
 namespace heaptape {
@@ -30,7 +30,7 @@ struct CostOfStack {
   Cost cost;
 };
 // Those that are not 0.
-std::vector<CostOfStack> costs_of(const Answers& answers, Quantity quantity);
+std::vector<CostOfStack> costs_of(const Findings& findings, Quantity quantity);
 // What was live after this event; needs no more than one seek.
 std::vector<CostOfStack> costs_at(const ExportInput& input, std::uint64_t event);
 

@@ -99,7 +99,7 @@ void write_sampled(std::string_view name, const char* unit, const std::vector<We
 
 void write_profile(const ExportInput& input, const Profile& profile, Frames& frames, Sink& sink) {
   std::vector<Weighed> costs;
-  for (const CostOfStack& entry : costs_of(input.answers(), profile.quantity))
+  for (const CostOfStack& entry : costs_of(input.findings(), profile.quantity))
     costs.push_back({entry.stack, profile.blocks ? entry.cost.blocks : entry.cost.bytes});
   write_sampled(profile.name, profile.blocks ? "none" : "bytes", costs, input.names, frames, sink);
 }

@@ -70,7 +70,7 @@ TEST(Gprof2dot, EveryStackIsACallChainInnermostFirst) {
   Stacks stacks;
   ExportedTape tape(Story().by(1, stacks.stack({"main", "work"}).value).make(16, 8), stacks);
   const std::string text = tape.text([](const ExportInput& input, Sink& sink) {
-    export_gprof2dot(input, costs_of(input.answers(), Quantity::Live), sink);
+    export_gprof2dot(input, costs_of(input.findings(), Quantity::Live), sink);
   });
   EXPECT_TRUE(contains(text, R"({"callchain": [0, 1], "cost": [8]})")) << text;
   EXPECT_TRUE(contains(text, R"({"name": "work", "module": "program"},)")) << text;

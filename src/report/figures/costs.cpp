@@ -87,13 +87,13 @@ std::vector<StackCost> plain_costs_of(const TapeView& view, CostKind kind, Sizes
   if (sizes == Sizes::Apart) {
     switch (kind) {
     case CostKind::Leaks: return live_after(view, kEnd);
-    case CostKind::Peak: return live_after(view, view.answers().totals.peak_event);
+    case CostKind::Peak: return live_after(view, view.findings().totals.peak_event);
     case CostKind::Allocations: return made_between(view, 0, kEnd);
     case CostKind::Temporary: return temporary_with_sizes(view);
     }
   }
   std::vector<StackCost> costs;
-  for (const OwnerFigures& row : view.answers().by_owner) {
+  for (const OwnerFigures& row : view.findings().by_owner) {
     const Cost cost = kind == CostKind::Leaks         ? row.live()
                       : kind == CostKind::Peak        ? row.at_peak
                       : kind == CostKind::Allocations ? row.allocated
@@ -183,8 +183,8 @@ Measure measure_of(CostKind kind) { return kind == CostKind::Temporary ? Measure
 
 std::vector<StackCost> costs_of(const TapeView& view, CostKind kind, Sizes sizes, Filter* filter) {
   if (asks_each_block(filter)) {
-    const HeapTotals& totals = view.answers().totals;
-    const Moment end{kEnd, view.answers().end_us}, peak{totals.peak_event, totals.peak_us};
+    const HeapTotals& totals = view.findings().totals;
+    const Moment end{kEnd, view.findings().end_us}, peak{totals.peak_event, totals.peak_us};
     switch (kind) {
     case CostKind::Leaks: return chosen_costs(view, *filter, {}, end, Chosen::Live, sizes);
     case CostKind::Peak: return chosen_costs(view, *filter, {}, peak, Chosen::Live, sizes);
@@ -210,7 +210,7 @@ std::vector<StackCost> window_costs(const TapeView& view, const Moment& from, co
 std::vector<FilteredFigures> filtered_figures(const TapeView& view, Filter& filter) {
   std::map<StackId, FilteredFigures> sums;
   if (filter.needs_owner_only()) {
-    for (const OwnerFigures& row : view.answers().by_owner) {
+    for (const OwnerFigures& row : view.findings().by_owner) {
       if (!filter.matches(BlockFacts{.owner = row.owner})) continue;
       FilteredFigures& sum = sums[row.owner.stack];
       sum.allocated += row.allocated;
@@ -219,8 +219,8 @@ std::vector<FilteredFigures> filtered_figures(const TapeView& view, Filter& filt
       sum.temporary += row.temporary;
     }
   } else {
-    const Moment end{kEnd, view.answers().end_us};
-    const Moment peak{view.answers().totals.peak_event, view.answers().totals.peak_us};
+    const Moment end{kEnd, view.findings().end_us};
+    const Moment peak{view.findings().totals.peak_event, view.findings().totals.peak_us};
     BlockLives lives(view.tape(), {.kinds = filter.needs_kind()});
     while (const BlockLife* life = lives.next()) {
       const Cost cost = Cost::of(life->block.size);
@@ -245,7 +245,7 @@ std::vector<FilteredFigures> filtered_figures(const TapeView& view, Filter& filt
 std::vector<StackCost> growth_costs(const TapeView& view) {
   constexpr std::size_t kFirst = kGrowthMoments / 4 - 1, kLast = kGrowthMoments - 2;
   std::vector<StackCost> costs;
-  for (const StackGrowth& row : view.answers().growth.stacks) {
+  for (const StackGrowth& row : view.findings().growth.stacks) {
     const Cost before = row.live[kFirst], after = row.live[kLast];
     if (after.bytes <= before.bytes || after.blocks < before.blocks) continue;
     const std::uint64_t grown = after.bytes - before.bytes;

@@ -108,7 +108,7 @@ std::string segments_text(const TapeView& view, const CpuSelection& selection) {
   std::string out = "\nSegments (--segment N shows one)\n";
   for (std::size_t i = 0; i < profile.segments.size() && i < kShown; ++i) {
     const CpuSegment& segment = profile.segments[i];
-    out += "  " + padded_left(segment_text(segment, view.answers().end_us), 48) +
+    out += "  " + padded_left(segment_text(segment, view.findings().end_us), 48) +
            padded_right(cpu_time_text(sums[segment.number].us), 11) + "\n";
   }
   if (profile.segments.size() > kShown)

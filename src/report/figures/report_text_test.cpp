@@ -197,19 +197,19 @@ TEST(HeapDiff, TellsGrownShrunkNewAndGoneByTheirNames) {
   EXPECT_NE(text.find("-33 bytes  -4x          in 2 other stacks"), std::string::npos) << text;
 }
 
-Answers ramp() {
-  Answers answers;
-  answers.end_us = 999;
-  answers.totals.peak_bytes = 100;
-  answers.totals.peak_event = 5;
-  answers.totals.peak_us = 500;
+Findings ramp() {
+  Findings findings;
+  findings.end_us = 999;
+  findings.totals.peak_bytes = 100;
+  findings.totals.peak_event = 5;
+  findings.totals.peak_us = 500;
   TimelineLevel level{.bucket_us = 10, .buckets = {}};
   for (std::uint64_t i = 0; i < 100; ++i) {
     const std::uint64_t bytes = i <= 50 ? i * 2 : 200 - i * 2;
     level.buckets.push_back({.min_bytes = bytes, .max_bytes = bytes, .last_bytes = bytes});
   }
-  answers.timeline.levels.push_back(level);
-  return answers;
+  findings.timeline.levels.push_back(level);
+  return findings;
 }
 
 TEST(TimelineText, IsAsWideAndHighAsAskedFor) {
@@ -234,9 +234,9 @@ TEST(TimelineText, WithoutUtf8ItIsPlainAscii) {
 }
 
 TEST(TimelineText, NoPeakIsLostInANarrowPicture) {
-  Answers answers = ramp();
-  answers.timeline.levels[0].buckets[3].max_bytes = 5000;
-  const auto columns = timeline_columns(answers.timeline, answers.end_us, 20);
+  Findings findings = ramp();
+  findings.timeline.levels[0].buckets[3].max_bytes = 5000;
+  const auto columns = timeline_columns(findings.timeline, findings.end_us, 20);
   std::uint64_t highest = 0;
   for (const TimelineColumn& column : columns) highest = std::max(highest, column.max_bytes);
   EXPECT_EQ(columns.size(), 20u);

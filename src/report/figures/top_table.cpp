@@ -55,7 +55,7 @@ std::vector<TopRow> rows_by_stack(const TapeView& view, Filter* where) {
     for (const FilteredFigures& row : filtered_figures(view, *where))
       rows.push_back({row.stack, row.allocated, row.live, row.at_peak, row.temporary});
   } else {
-    for (const StackFigures& row : view.answers().by_stack)
+    for (const StackFigures& row : view.findings().by_stack)
       rows.push_back({row.stack, row.allocated, row.live(), row.at_peak, row.temporary});
   }
   return rows;

@@ -21,7 +21,7 @@ public:
     bytes("max-allocated", "allocated", limits.max_allocated, CostKind::Allocations);
     blocks("max-allocations", "allocated", limits.max_allocations, CostKind::Allocations);
     blocks("max-temporary", "temporary", limits.max_temporary, CostKind::Temporary);
-    if (view_.answers().unread_events != 0)
+    if (view_.findings().unread_events != 0)
       return Error{ErrorCode::Malformed, "the tape is damaged, so its limits cannot be checked"};
     if (const Result<> done = growth(limits.no_growth); !done) return done.error();
     return std::move(verdicts_);

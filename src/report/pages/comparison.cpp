@@ -31,7 +31,7 @@ DiffSide diff_side(const ComparedSide& side) { return {side.view.names(), side.c
 
 // Beside the rows, so that a change elsewhere is not overlooked.
 std::string totals_text(const TapeView& before, const TapeView& after) {
-  const HeapTotals &a = before.answers().totals, &b = after.answers().totals;
+  const HeapTotals &a = before.findings().totals, &b = after.findings().totals;
   std::string out;
   const auto line = [&](const char* name, const std::string& one, const std::string& other, const std::string& change) {
     out += fmt::format("  {:<10}{:>12}  ->{:>12}  {:>12}\n", name, one, other, change);

@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t kLabel = 9; // columns of "  churn  "
 constexpr std::size_t kPoolsShown = 10;
 
-std::uint64_t heap_at(const Answers& answers, std::uint64_t time_us) {
-  const TimelineLevel& level = answers.timeline.levels.back();
+std::uint64_t heap_at(const Findings& findings, std::uint64_t time_us) {
+  const TimelineLevel& level = findings.timeline.levels.back();
   if (level.buckets.empty()) return 0;
   const std::uint64_t bucket = std::min<std::uint64_t>(time_us / level.bucket_us, level.buckets.size() - 1);
   return level.buckets[bucket].max_bytes;
@@ -45,13 +45,13 @@ void add_unseen_events(const TapeView& view, std::vector<std::string>& sentences
     for (const auto& [name, count] : view.tape().summary()->losses)
       sentences.push_back(name + ": " + loss_sentence(name, count));
   }
-  const Answers& answers = view.answers();
-  if (const std::uint64_t unknown = answers.totals.unknown_releases; unknown != 0) {
+  const Findings& findings = view.findings();
+  if (const std::uint64_t unknown = findings.totals.unknown_releases; unknown != 0) {
     sentences.push_back(count_of(unknown, "block") + " freed that " + (unknown == 1 ? "was" : "were") +
                         " not live then; 'heaptape verify' tells double frees");
   }
-  if (answers.unread_events != 0)
-    sentences.push_back(count_of(answers.unread_events, "event") + " in damaged parts of the tape");
+  if (findings.unread_events != 0)
+    sentences.push_back(count_of(findings.unread_events, "event") + " in damaged parts of the tape");
 }
 
 // A label in its column, then the text; what is too long goes on below it.
@@ -76,10 +76,10 @@ void put_wrapped(std::string& out, const TextStyle& style, const std::string& la
   out += '\n';
 }
 
-std::string memory_text(const Overview& overview, const Answers& answers) {
+std::string memory_text(const Overview& overview, const Findings& findings) {
   const MemoryAtPeak& memory = *overview.memory;
   const std::uint64_t rss = memory.rss_bytes, anonymous = std::min(memory.anonymous_bytes, rss);
-  const bool at_peak = heap_at(answers, memory.time_us) == answers.totals.peak_bytes;
+  const bool at_peak = heap_at(findings, memory.time_us) == findings.totals.peak_bytes;
   std::string text = bytes_text(rss) + (at_peak ? " at peak" : " at " + duration_text(memory.time_us));
   const std::uint64_t tape = memory.heap_bytes + memory.mapped_bytes;
   if (tape > anonymous) {
@@ -108,10 +108,10 @@ std::string seen_text(const TapeView& view, const Overview& overview) {
 
 } // namespace
 
-std::optional<MemoryAtPeak> memory_at_peak(const TapeReader& tape, const Answers& answers) {
+std::optional<MemoryAtPeak> memory_at_peak(const TapeReader& tape, const Findings& findings) {
   const Sample* nearest = nullptr;
   const auto distance = [&](const Sample& sample) {
-    const std::uint64_t peak = answers.totals.peak_us;
+    const std::uint64_t peak = findings.totals.peak_us;
     return sample.time_us > peak ? sample.time_us - peak : peak - sample.time_us;
   };
   for (const Sample& sample : tape.samples()) {
@@ -121,8 +121,8 @@ std::optional<MemoryAtPeak> memory_at_peak(const TapeReader& tape, const Answers
   return MemoryAtPeak{.time_us = nearest->time_us,
                       .rss_bytes = nearest->rss_bytes,
                       .anonymous_bytes = nearest->anonymous_bytes,
-                      .heap_bytes = heap_at(answers, nearest->time_us),
-                      .mapped_bytes = answers.mappings.anonymous_at_peak_bytes};
+                      .heap_bytes = heap_at(findings, nearest->time_us),
+                      .mapped_bytes = findings.mappings.anonymous_at_peak_bytes};
 }
 
 std::string nameless_sentence(const StackNames& names) {
@@ -146,9 +146,9 @@ Overview make_overview(const TapeView& view, const OverviewRequest& request) {
   Overview overview;
   overview.command = command_of_run(view.tape());
   overview.ending = ending_of_run(view.tape(), request.is_running);
-  const Answers& answers = view.answers();
-  overview.memory = memory_at_peak(view.tape(), answers);
-  for (const ThreadFigures& thread : answers.by_thread) {
+  const Findings& findings = view.findings();
+  overview.memory = memory_at_peak(view.tape(), findings);
+  for (const ThreadFigures& thread : findings.by_thread) {
     overview.short_lived += thread.short_lived;
     overview.temporary += thread.temporary;
   }
@@ -172,7 +172,7 @@ Overview make_overview(const TapeView& view, const OverviewRequest& request) {
   add("allocations", "Allocated", kind(CostKind::Allocations), Measure::Bytes);
   add("temporary", "Temporary (share of blocks), freed at once", kind(CostKind::Temporary), Measure::Blocks);
   add("growth", "Growing steadily", growth_costs(view), Measure::Bytes);
-  if (has_pools(answers.totals)) overview.pools = pool_lines(view.tape().pools(), pools_after(view.tape()).state);
+  if (has_pools(findings.totals)) overview.pools = pool_lines(view.tape().pools(), pools_after(view.tape()).state);
   if (std::string sentence = nameless_sentence(view.names()); !sentence.empty())
     overview.not_seen.push_back(std::move(sentence));
   add_unseen_events(view, overview.not_seen);
@@ -181,11 +181,11 @@ Overview make_overview(const TapeView& view, const OverviewRequest& request) {
 }
 
 std::string overview_text(const TapeView& view, const Overview& overview, const TextStyle& style) {
-  const Answers& answers = view.answers();
-  const HeapTotals& totals = answers.totals;
+  const Findings& findings = view.findings();
+  const HeapTotals& totals = findings.totals;
   const std::string facts = "   pid " + std::to_string(view.tape().header().pid) + "   " +
-                            duration_text(answers.end_us) + "   " + count_of(totals.events, "event") + "   " +
-                            count_of(answers.by_thread.size(), "thread");
+                            duration_text(findings.end_us) + "   " + count_of(totals.events, "event") + "   " +
+                            count_of(findings.by_thread.size(), "thread");
   std::string out;
   const std::size_t room = style.width > 10 + facts.size() + 12 ? style.width - 10 - facts.size() : 0;
   if (style.width == 0 || columns_of(overview.command) <= room) {
@@ -206,7 +206,7 @@ std::string overview_text(const TapeView& view, const Overview& overview, const 
                     "; " + percent_text(overview.short_lived.bytes, totals.allocated_bytes) +
                     " of it freed within 1 ms, " + percent_text(overview.temporary.blocks, totals.allocated_blocks) +
                     " of the blocks temporary");
-  if (overview.memory) line("RSS", memory_text(overview, answers));
+  if (overview.memory) line("RSS", memory_text(overview, findings));
   line("seen", seen_text(view, overview));
   for (const std::string& sentence : overview.not_seen) line("", sentence);
   if (!overview.ending.empty()) line("ended", overview.ending);
@@ -226,10 +226,10 @@ std::string overview_text(const TapeView& view, const Overview& overview, const 
 }
 
 void write_overview_json(JsonWriter& json, const TapeView& view, const Overview& overview) {
-  const Answers& answers = view.answers();
-  const HeapTotals& totals = answers.totals;
+  const Findings& findings = view.findings();
+  const HeapTotals& totals = findings.totals;
   json.field("command", std::string_view(overview.command)).field("pid", view.tape().header().pid);
-  json.field("duration_us", answers.end_us).field("events", totals.events).field("threads", answers.by_thread.size());
+  json.field("duration_us", findings.end_us).field("events", totals.events).field("threads", findings.by_thread.size());
   json.field("peak_bytes", totals.peak_bytes).field("peak_event", totals.peak_event).field("peak_us", totals.peak_us);
   json.field("live_bytes", totals.live_bytes).field("live_blocks", totals.live_blocks);
   json.field("allocated_bytes", totals.allocated_bytes).field("allocated_blocks", totals.allocated_blocks);

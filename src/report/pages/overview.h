@@ -29,7 +29,7 @@ struct MemoryAtPeak {
   std::uint64_t explained_bytes() const { return std::min(heap_bytes + mapped_bytes, anonymous_bytes); }
 };
 // nullopt: the program was never sampled.
-std::optional<MemoryAtPeak> memory_at_peak(const TapeReader& tape, const Answers& answers);
+std::optional<MemoryAtPeak> memory_at_peak(const TapeReader& tape, const Findings& findings);
 
 struct OverviewSection {
   std::string name; // "peak", "leaks", "allocations", "temporary", "growth"

@@ -79,7 +79,7 @@ private:
       if (!page_.overview) keep_used_suppressions();
       break;
     case CostKind::Peak: {
-      const HeapTotals& totals = view_.answers().totals;
+      const HeapTotals& totals = view_.findings().totals;
       title = "Peak";
       if (totals.peak_event != 0)
         title += " at " + seconds_text(totals.peak_us) + " s, event " + with_separators(totals.peak_event);

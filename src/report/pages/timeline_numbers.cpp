@@ -24,7 +24,7 @@ constexpr std::array kColumns{Column{"min_bytes", &TimeBucket::min_bytes},
                               Column{"rss_bytes", &TimeBucket::rss_bytes},
                               Column{"anonymous_bytes", &TimeBucket::anonymous_bytes}};
 
-const TimelineLevel& finest(const TapeView& view) { return view.answers().timeline.levels.back(); }
+const TimelineLevel& finest(const TapeView& view) { return view.findings().timeline.levels.back(); }
 
 } // namespace
 
@@ -42,12 +42,12 @@ std::string timeline_csv(const TapeView& view) {
 }
 
 std::string timeline_json(const TapeView& view) {
-  const Answers& answers = view.answers();
+  const Findings& findings = view.findings();
   const TimelineLevel& level = finest(view);
   JsonWriter json;
-  json.begin_object().field("tape", std::string_view(view.path())).field("end_us", answers.end_us);
-  json.field("bucket_us", level.bucket_us).field("peak_us", answers.totals.peak_us);
-  json.field("peak_bytes", answers.totals.peak_bytes).key("marks").begin_array();
+  json.begin_object().field("tape", std::string_view(view.path())).field("end_us", findings.end_us);
+  json.field("bucket_us", level.bucket_us).field("peak_us", findings.totals.peak_us);
+  json.field("peak_bytes", findings.totals.peak_bytes).key("marks").begin_array();
   for (const Mark& mark : view.marks()) {
     json.begin_object();
     write_mark_fields(json, mark);

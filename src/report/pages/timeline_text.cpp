@@ -15,15 +15,15 @@ constexpr std::size_t kSteps = 8; // per row
 
 class Picture {
 public:
-  Picture(const Answers& answers, const std::vector<Mark>& marks, const TimelinePicture& size, const TextStyle& style)
-      : answers_(answers), marks_(marks), style_(style), height_(std::max<std::size_t>(size.height, 2)),
+  Picture(const Findings& findings, const std::vector<Mark>& marks, const TimelinePicture& size, const TextStyle& style)
+      : findings_(findings), marks_(marks), style_(style), height_(std::max<std::size_t>(size.height, 2)),
         whole_width_(size.width) {
     // A run without a sample has no second line.
     const std::uint64_t rss = largest_rss();
-    top_ = std::max<std::uint64_t>(std::max(answers.totals.peak_bytes, rss), 1);
+    top_ = std::max<std::uint64_t>(std::max(findings.totals.peak_bytes, rss), 1);
     axis_ = std::max(columns_of(bytes_text(top_)), columns_of(bytes_text(top_ / 2))) + 1;
     const std::size_t width = size.width > axis_ + 12 ? size.width - axis_ - 3 : 10;
-    columns_ = timeline_columns(answers.timeline, answers.end_us, width);
+    columns_ = timeline_columns(findings.timeline, findings.end_us, width);
   }
 
   std::string draw() {
@@ -35,7 +35,7 @@ public:
 private:
   std::uint64_t largest_rss() const {
     std::uint64_t most = 0;
-    for (const TimeBucket& bucket : answers_.timeline.levels.front().buckets) most = std::max(most, bucket.rss_bytes);
+    for (const TimeBucket& bucket : findings_.timeline.levels.front().buckets) most = std::max(most, bucket.rss_bytes);
     return most;
   }
 
@@ -47,7 +47,7 @@ private:
   }
 
   std::string title() const {
-    const HeapTotals& totals = answers_.totals;
+    const HeapTotals& totals = findings_.totals;
     const std::string peak = bytes_text(totals.peak_bytes) + " at " + duration_text(totals.peak_us);
     std::string text =
         std::string(style_.utf8 ? "█" : "#") + " live heap, peak " + peak + (style_.utf8 ? " (▲)" : " (^)");
@@ -80,8 +80,8 @@ private:
   }
 
   std::size_t column_of(std::uint64_t time_us) const {
-    if (answers_.end_us == 0) return 0;
-    const double share = static_cast<double>(time_us) / static_cast<double>(answers_.end_us);
+    if (findings_.end_us == 0) return 0;
+    const double share = static_cast<double>(time_us) / static_cast<double>(findings_.end_us);
     return std::min(static_cast<std::size_t>(share * static_cast<double>(columns_.size())), columns_.size() - 1);
   }
 
@@ -90,9 +90,9 @@ private:
     std::string out = std::string(axis_ + 1, ' ') + (style_.utf8 ? "└" : "+");
     std::vector<std::string> ticks(width, style_.utf8 ? "─" : "-");
     for (const Mark& mark : marks_) ticks[column_of(mark.time_us)] = style_.utf8 ? "┬" : "'";
-    if (answers_.totals.peak_event != 0) ticks[column_of(answers_.totals.peak_us)] = style_.utf8 ? "▲" : "^";
+    if (findings_.totals.peak_event != 0) ticks[column_of(findings_.totals.peak_us)] = style_.utf8 ? "▲" : "^";
     for (const std::string& tick : ticks) out += tick;
-    const std::string middle = duration_text(answers_.end_us / 2), end = duration_text(answers_.end_us);
+    const std::string middle = duration_text(findings_.end_us / 2), end = duration_text(findings_.end_us);
     std::string times = "0";
     const std::size_t middle_at = width / 2 > middle.size() / 2 ? width / 2 - middle.size() / 2 : 0;
     if (middle_at > times.size() + 1 && middle_at + middle.size() + 2 + end.size() < width) {
@@ -118,7 +118,7 @@ private:
     return out;
   }
 
-  const Answers& answers_;
+  const Findings& findings_;
   const std::vector<Mark>& marks_;
   const TextStyle& style_;
   std::size_t height_;
@@ -161,9 +161,9 @@ std::vector<TimelineColumn> timeline_columns(const Timeline& timeline, std::uint
   return all;
 }
 
-std::string timeline_text(const Answers& answers, const std::vector<Mark>& marks, const TimelinePicture& picture,
+std::string timeline_text(const Findings& findings, const std::vector<Mark>& marks, const TimelinePicture& picture,
                           const TextStyle& style) {
-  return Picture(answers, marks, picture, style).draw();
+  return Picture(findings, marks, picture, style).draw();
 }
 
 } // namespace heaptape

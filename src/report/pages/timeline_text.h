@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/index/answers.h"
+#include "analysis/index/findings.h"
 #include "report/text/text_style.h"
 #include "tape/contents.h"
 
@@ -25,7 +25,7 @@ struct TimelinePicture {
   std::size_t width = 80;  // of the whole, axis included
   std::size_t height = 16; // of the picture alone
 };
-std::string timeline_text(const Answers& answers, const std::vector<Mark>& marks, const TimelinePicture& picture,
+std::string timeline_text(const Findings& findings, const std::vector<Mark>& marks, const TimelinePicture& picture,
                           const TextStyle& style);
 
 } // namespace heaptape

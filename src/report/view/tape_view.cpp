@@ -30,9 +30,9 @@ Result<TapeView> TapeView::open(TapeReader opened, const std::string& path, cons
 PositionPoints TapeView::points() const {
   const auto& blocks = tape().event_chunks();
   const std::uint64_t last = blocks.empty() ? 0 : blocks.back().last_number();
-  const HeapTotals& totals = answers().totals;
+  const HeapTotals& totals = findings().totals;
   return {
-      .tape = tape(), .marks = marks(), .peak = {totals.peak_event, totals.peak_us}, .end = {last, answers().end_us}};
+      .tape = tape(), .marks = marks(), .peak = {totals.peak_event, totals.peak_us}, .end = {last, findings().end_us}};
 }
 
 Result<Moment> TapeView::moment(const std::string& text) const { return find_position(text, points()); }

@@ -1,4 +1,4 @@
-// A tape opened to be reported on: its answers, its names and its moments.
+// A tape opened to be reported on: its findings, its names and its moments.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ public:
   const std::string& path() const { return parts_->path; }
   const TapeReader& tape() const { return parts_->indexed.tape; }
   const Index& index() const { return parts_->indexed.index; }
-  const Answers& answers() const { return parts_->indexed.index.answers; }
+  const Findings& findings() const { return parts_->indexed.index.findings; }
   StackNames& names() const { return *parts_->names; }
   const std::vector<Mark>& marks() const { return parts_->marks; }
   // The tape holds no names, and some were found in files on this machine.

@@ -5,7 +5,7 @@
 
 #include "analysis/heap/heap_model.h"
 #include "analysis/index/index.h"
-#include "analysis/index/naive_answers_for_test.h"
+#include "analysis/index/naive_findings_for_test.h"
 #include "analysis/index/replay.h"
 #include "analysis/index/tape_for_test.h"
 #include "analysis/moment/event_search.h"
@@ -14,11 +14,11 @@
 namespace heaptape {
 namespace {
 
-using test::NaiveAnswers;
+using test::NaiveFindings;
 using test::NaiveMappings;
 using test::wild_events;
 
-Answers replay(const std::vector<Event>& events, ReplayOptions options = {}) {
+Findings replay(const std::vector<Event>& events, ReplayOptions options = {}) {
   options.events = events.size();
   options.end_us = events.back().time_us;
   Replay pass(options);
@@ -34,7 +34,7 @@ Answers replay(const std::vector<Event>& events, ReplayOptions options = {}) {
 class NaiveComparison : public testing::TestWithParam<std::uint64_t> {
 protected:
   const std::vector<Event> events_ = wild_events(GetParam(), 3000);
-  const NaiveAnswers naive_{events_};
+  const NaiveFindings naive_{events_};
 };
 INSTANTIATE_TEST_SUITE_P(Seeds, NaiveComparison, testing::Values(1, 2, 3, 4, 5, 6));
 
@@ -49,13 +49,13 @@ TEST_P(NaiveComparison, TheHistoryIsAsWildAsItShouldBe) {
 TEST_P(NaiveComparison, TotalsAndFiguresByOwnerStackAndThread) {
   for (const std::uint64_t within : {1u, 2u, 7u, 50u}) {
     const std::uint64_t short_us = within * 500;
-    const Answers answers = replay(events_, {.temporary_events = within, .short_lived_us = short_us});
-    EXPECT_EQ(answers.totals, naive_.totals_after(events_.size()));
+    const Findings findings = replay(events_, {.temporary_events = within, .short_lived_us = short_us});
+    EXPECT_EQ(findings.totals, naive_.totals_after(events_.size()));
     const auto expected = naive_.by_owner(within, short_us);
-    ASSERT_EQ(answers.by_owner.size(), expected.size());
+    ASSERT_EQ(findings.by_owner.size(), expected.size());
     std::map<StackId, Figures> by_stack;
     std::map<ThreadId, Figures> by_thread;
-    auto row = answers.by_owner.begin();
+    auto row = findings.by_owner.begin();
     for (const auto& [owner, figures] : expected) {
       EXPECT_EQ(row->owner, owner);
       EXPECT_EQ(static_cast<const Figures&>(*row), figures);
@@ -63,16 +63,16 @@ TEST_P(NaiveComparison, TotalsAndFiguresByOwnerStackAndThread) {
       by_thread[owner.thread] += figures;
       ++row;
     }
-    ASSERT_EQ(answers.by_stack.size(), by_stack.size());
-    for (const StackFigures& stack : answers.by_stack)
+    ASSERT_EQ(findings.by_stack.size(), by_stack.size());
+    for (const StackFigures& stack : findings.by_stack)
       EXPECT_EQ(static_cast<const Figures&>(stack), by_stack[stack.stack]);
-    for (const ThreadFigures& thread : answers.by_thread)
+    for (const ThreadFigures& thread : findings.by_thread)
       EXPECT_EQ(static_cast<const Figures&>(thread), by_thread[thread.thread]);
   }
 }
 
 TEST_P(NaiveComparison, WhatThreadsDid) {
-  const Answers answers = replay(events_);
+  const Findings findings = replay(events_);
   std::map<ThreadId, ThreadFigures> expected;
   for (const Event& event : events_) {
     ThreadFigures& row = expected[event.thread];
@@ -81,8 +81,8 @@ TEST_P(NaiveComparison, WhatThreadsDid) {
   }
   for (const test::Life& life : naive_.lives())
     if (life.ended != ~std::uint64_t{0} && !life.given_up) expected[life.ended_by].freed_here += life.cost();
-  ASSERT_EQ(answers.by_thread.size(), expected.size());
-  for (const ThreadFigures& row : answers.by_thread) {
+  ASSERT_EQ(findings.by_thread.size(), expected.size());
+  for (const ThreadFigures& row : findings.by_thread) {
     EXPECT_EQ(row.events, expected[row.thread].events);
     EXPECT_EQ(row.first_us, expected[row.thread].first_us);
     EXPECT_EQ(row.last_us, expected[row.thread].last_us);
@@ -91,7 +91,7 @@ TEST_P(NaiveComparison, WhatThreadsDid) {
 }
 
 TEST_P(NaiveComparison, Histograms) {
-  const Answers answers = replay(events_);
+  const Findings findings = replay(events_);
   std::map<int, SizeBucket> sizes;
   std::map<int, LifetimeBucket> lifetimes;
   const auto bucket_of = [](std::uint64_t number) {
@@ -111,14 +111,14 @@ TEST_P(NaiveComparison, Histograms) {
     }
   }
   for (int i = 0; i < static_cast<int>(kLogBuckets); ++i) {
-    EXPECT_EQ(answers.sizes[static_cast<std::size_t>(i)], sizes[i]) << i;
-    EXPECT_EQ(answers.lifetimes[static_cast<std::size_t>(i)], lifetimes[i]) << i;
+    EXPECT_EQ(findings.sizes[static_cast<std::size_t>(i)], sizes[i]) << i;
+    EXPECT_EQ(findings.lifetimes[static_cast<std::size_t>(i)], lifetimes[i]) << i;
   }
 }
 
 TEST_P(NaiveComparison, Timeline) {
-  const Answers answers = replay(events_);
-  for (const TimelineLevel& level : answers.timeline.levels) {
+  const Findings findings = replay(events_);
+  for (const TimelineLevel& level : findings.timeline.levels) {
     for (std::size_t i = 0; i < level.buckets.size(); ++i) {
       const std::uint64_t begin = i * level.bucket_us, end = begin + level.bucket_us;
       std::uint64_t at = 0; // the last event before the bucket
@@ -146,20 +146,20 @@ TEST_P(NaiveComparison, Timeline) {
 }
 
 TEST_P(NaiveComparison, Growth) {
-  const Answers answers = replay(events_);
+  const Findings findings = replay(events_);
   std::map<StackId, std::array<Cost, kGrowthMoments>> expected;
   for (std::size_t i = 0; i < kGrowthMoments; ++i) {
-    EXPECT_EQ(answers.growth.moments_us[i], events_.back().time_us * (i + 1) / kGrowthMoments);
+    EXPECT_EQ(findings.growth.moments_us[i], events_.back().time_us * (i + 1) / kGrowthMoments);
     std::uint64_t last = 0;
-    while (last < events_.size() && events_[last].time_us <= answers.growth.moments_us[i]) ++last;
+    while (last < events_.size() && events_[last].time_us <= findings.growth.moments_us[i]) ++last;
     for (const auto& [owner, cost] : naive_.live_after(last)) expected[owner.stack][i] += cost;
   }
-  ASSERT_EQ(answers.growth.stacks.size(), expected.size());
-  for (const StackGrowth& row : answers.growth.stacks) EXPECT_EQ(row.live, expected[row.stack]);
+  ASSERT_EQ(findings.growth.stacks.size(), expected.size());
+  for (const StackGrowth& row : findings.growth.stacks) EXPECT_EQ(row.live, expected[row.stack]);
 }
 
 TEST_P(NaiveComparison, Mappings) {
-  const Answers answers = replay(events_);
+  const Findings findings = replay(events_);
   NaiveMappings naive;
   MappingFigures anonymous, file;
   std::map<StackId, MappingFigures> by_stack;
@@ -177,13 +177,13 @@ TEST_P(NaiveComparison, Mappings) {
     if (event.number == naive_.peak_event()) at_peak = naive.open().anonymous.bytes;
   }
   const NaiveMappings::Open open = naive.open();
-  EXPECT_EQ(answers.mappings.anonymous.open, open.anonymous);
-  EXPECT_EQ(answers.mappings.file.open, open.file);
-  EXPECT_EQ(answers.mappings.anonymous.most_bytes, anonymous.most_bytes);
-  EXPECT_EQ(answers.mappings.file.most_bytes, file.most_bytes);
-  EXPECT_EQ(answers.mappings.anonymous_at_peak_bytes, at_peak);
+  EXPECT_EQ(findings.mappings.anonymous.open, open.anonymous);
+  EXPECT_EQ(findings.mappings.file.open, open.file);
+  EXPECT_EQ(findings.mappings.anonymous.most_bytes, anonymous.most_bytes);
+  EXPECT_EQ(findings.mappings.file.most_bytes, file.most_bytes);
+  EXPECT_EQ(findings.mappings.anonymous_at_peak_bytes, at_peak);
   std::map<StackId, Cost> open_by_stack = open.by_stack;
-  for (const StackMappings& row : answers.mappings.by_stack) {
+  for (const StackMappings& row : findings.mappings.by_stack) {
     EXPECT_EQ(row.open, open_by_stack[row.stack]);
     EXPECT_EQ(row.mapped, by_stack[row.stack].mapped);
     EXPECT_EQ(row.most_bytes, by_stack[row.stack].most_bytes);

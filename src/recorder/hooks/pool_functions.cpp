@@ -1,4 +1,4 @@
-#include "recorder/hooks/watched_functions.h"
+#include "recorder/hooks/pool_functions.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -10,11 +10,11 @@
 #include "recorder/hooks/environment.h"
 #include "recorder/hooks/hook.h"
 #include "recorder/hooks/pool_names.h"
-#include "recorder/hooks/watched_objects.h"
+#include "recorder/hooks/pool_objects.h"
 
 namespace heaptape::recorder {
 
-constinit WatchedCall g_watched_calls[kWatchedCalls];
+constinit PoolCall g_pool_calls[kPoolCalls];
 
 namespace {
 
@@ -25,17 +25,17 @@ constexpr std::size_t kTextBytes = 8192;
 // What the scan knows of a name.
 struct Wanted {
   const char* name = nullptr;
-  WatchedFunction* function = nullptr; // null: one of the loader's
-  std::uint64_t stub = 0;              // and what then stands before it
+  PoolFunction* function = nullptr; // null: one of the loader's
+  std::uint64_t stub = 0;           // and what then stands before it
   std::uint64_t* behind = nullptr;
-  bool found = false; // a call is watched
+  bool found = false; // calls of it are hooked
   std::size_t definition_count = 0;
   std::uint64_t definitions[kMostDefinitions] = {};
 };
 
 constinit char g_text[kTextBytes];
 constinit std::size_t g_text_used = 0;
-constinit WatchedFunction g_functions[kMostFunctions];
+constinit PoolFunction g_functions[kMostFunctions];
 constinit std::size_t g_function_count = 0;
 constinit Wanted g_wanted[kMostFunctions + 3];
 constinit std::size_t g_wanted_count = 0;
@@ -68,12 +68,12 @@ unsigned argument_number(const char* text, unsigned otherwise) noexcept {
   return text != nullptr && *text >= '0' && *text <= '6' ? static_cast<unsigned>(*text - '0') : otherwise;
 }
 
-WatchedFunction* function_called(const char* name) noexcept {
+PoolFunction* function_called(const char* name) noexcept {
   for (std::size_t i = 0; i < g_function_count; ++i) {
     if (std::strcmp(g_functions[i].name, name) == 0) return &g_functions[i];
   }
   if (g_function_count == kMostFunctions || *name == '\0') return nullptr;
-  WatchedFunction& function = g_functions[g_function_count++];
+  PoolFunction& function = g_functions[g_function_count++];
   function.name = name;
   return &function;
 }
@@ -85,7 +85,7 @@ void read_list(char* list, bool allocates) noexcept {
     char* const pool = allocates ? cut(list, '=') : nullptr;
     char* const first = cut(list, ':');
     char* const second = first != nullptr ? cut(first, ':') : nullptr;
-    if (WatchedFunction* function = function_called(list); function != nullptr) {
+    if (PoolFunction* function = function_called(list); function != nullptr) {
       if (allocates) {
         function->pool = pool != nullptr ? pool : function->name;
         function->size_argument = argument_number(first, 1);
@@ -99,13 +99,13 @@ void read_list(char* list, bool allocates) noexcept {
 }
 
 // The stub that calls this definition of the function; 0 when there are none left.
-std::uint64_t stub_for(WatchedFunction& function, std::uint64_t real) noexcept {
+std::uint64_t stub_for(PoolFunction& function, std::uint64_t real) noexcept {
   for (std::size_t i = 0; i < g_call_count; ++i) {
-    if (g_watched_calls[i].function == &function && g_watched_calls[i].real.load(std::memory_order_relaxed) == real)
+    if (g_pool_calls[i].function == &function && g_pool_calls[i].real.load(std::memory_order_relaxed) == real)
       return stub_address(i);
   }
-  if (g_call_count == kWatchedCalls) return 0;
-  WatchedCall& call = g_watched_calls[g_call_count];
+  if (g_call_count == kPoolCalls) return 0;
+  PoolCall& call = g_pool_calls[g_call_count];
   call.function = &function;
   call.real.store(real, std::memory_order_release);
   return stub_address(g_call_count++);
@@ -124,9 +124,9 @@ Wanted* wanted_called(const char* name) noexcept {
   return nullptr;
 }
 
-// Ourselves, the loader and the kernel's object call nothing that is watched.
+// Ourselves, the loader and the kernel's object call none of them.
 bool is_left_out(const dl_phdr_info& info, const LoadedObject& object) noexcept {
-  const auto own = reinterpret_cast<std::uint64_t>(&g_watched_calls);
+  const auto own = reinterpret_cast<std::uint64_t>(&g_pool_calls);
   if (own >= object.begin && own < object.end) return true;
   if (info.dlpi_name == nullptr) return false;
   const char* slash = std::strrchr(info.dlpi_name, '/');
@@ -178,7 +178,7 @@ int count_loads(dl_phdr_info* info, std::size_t, void* loads) noexcept {
 }
 
 [[gnu::noinline]] void announce(const char* name) noexcept {
-  send_name(name, wire::PoolNameKind::Watched, 0, HT_CALL_SITE());
+  send_name(name, wire::PoolNameKind::Hooked, 0, HT_CALL_SITE());
 }
 
 // Leaves out what is patched already. Only one thread scans; the others need not wait for it.
@@ -204,7 +204,7 @@ void scan() noexcept {
   g_scanning.store(false, std::memory_order_release);
 }
 
-void want(const char* name, WatchedFunction* function, void (*stub)(), std::uint64_t* behind) noexcept {
+void want(const char* name, PoolFunction* function, void (*stub)(), std::uint64_t* behind) noexcept {
   Wanted& wanted = g_wanted[g_wanted_count++];
   wanted.name = name;
   wanted.function = function;
@@ -214,14 +214,14 @@ void want(const char* name, WatchedFunction* function, void (*stub)(), std::uint
 
 } // namespace
 
-void read_watched_functions(char** environment) noexcept {
+void read_pool_functions(char** environment) noexcept {
   for (const bool allocates : {true, false}) {
     const char* text = find_variable(environment, allocates ? "HEAPTAPE_ALLOC_FN" : "HEAPTAPE_FREE_FN");
     if (text != nullptr) read_list(copy_text(text), allocates);
   }
 }
 
-void watch_functions() noexcept {
+void hook_pool_functions() noexcept {
   if (g_function_count == 0) return;
   for (std::size_t i = 0; i < g_function_count; ++i) want(g_functions[i].name, &g_functions[i], nullptr, nullptr);
   want("dlopen", nullptr, heaptape_stub_dlopen, &heaptape_behind_dlopen);
@@ -230,7 +230,7 @@ void watch_functions() noexcept {
   scan();
 }
 
-void watch_functions_again() noexcept {
+void hook_pool_functions_again() noexcept {
   for (std::size_t i = 0; i < g_function_count; ++i) {
     g_functions[i].pool_number.store(0, std::memory_order_relaxed);
     if (g_wanted[i].found) announce(g_wanted[i].name);

@@ -1,12 +1,12 @@
-// What stands in the way of a call to a watched function: stubs, each for one definition of one function. They call the real function with the arguments
+// What stands in the way of a call to a pool function (--alloc-fn, --free-fn): stubs, each for one definition of one function. They call the real function with the arguments
 // that came, whatever these are (six integers, eight floating-point numbers, four words on the stack), and hand on whatever it returns.
 #include <cstddef>
 #include <cstdint>
 
 #include "recorder/core/recorder.h"
 #include "recorder/hooks/hook.h"
+#include "recorder/hooks/pool_functions.h"
 #include "recorder/hooks/pool_names.h"
-#include "recorder/hooks/watched_functions.h"
 
 extern "C" {
 [[gnu::visibility("hidden")]] extern const char heaptape_stubs[], heaptape_stubs_end[];
@@ -20,8 +20,8 @@ namespace {
 constexpr std::uint64_t kStubBytes = 16;
 constexpr std::uint64_t kLargest = wire::kMaxSize;
 
-WatchedCall& call_of(std::uint64_t stub) noexcept {
-  return g_watched_calls[(stub - as_address(heaptape_stubs)) / kStubBytes];
+PoolCall& call_of(std::uint64_t stub) noexcept {
+  return g_pool_calls[(stub - as_address(heaptape_stubs)) / kStubBytes];
 }
 
 // `frame` is the stub's: its caller's frame pointer, then the return address.
@@ -42,8 +42,8 @@ bool is_stub(std::uint64_t address) noexcept {
 
 // Before the call; the result is the real function.
 extern "C" [[gnu::used, gnu::visibility("hidden")]] std::uint64_t
-heaptape_watched_begin(std::uint64_t stub, const std::uint64_t* arguments, const std::uint64_t* frame) {
-  WatchedCall& call = call_of(stub);
+heaptape_pool_call_begin(std::uint64_t stub, const std::uint64_t* arguments, const std::uint64_t* frame) {
+  PoolCall& call = call_of(stub);
   const unsigned freed = call.function->freed_argument;
   if (freed != 0 && arguments[freed - 1] != 0 && is_recording())
     record_pool_free(0, arguments[freed - 1], caller_of(frame));
@@ -51,11 +51,11 @@ heaptape_watched_begin(std::uint64_t stub, const std::uint64_t* arguments, const
 }
 
 // After it.
-extern "C" [[gnu::used, gnu::visibility("hidden")]] void heaptape_watched_end(std::uint64_t stub,
-                                                                              const std::uint64_t* arguments,
-                                                                              const std::uint64_t* frame,
-                                                                              std::uint64_t result) {
-  WatchedFunction& function = *call_of(stub).function;
+extern "C" [[gnu::used, gnu::visibility("hidden")]] void heaptape_pool_call_end(std::uint64_t stub,
+                                                                                const std::uint64_t* arguments,
+                                                                                const std::uint64_t* frame,
+                                                                                std::uint64_t result) {
+  PoolFunction& function = *call_of(stub).function;
   if (function.pool == nullptr || result == 0 || !is_recording()) return;
   const Frame site = caller_of(frame);
   std::uint64_t size = function.size_argument != 0 ? size_in(arguments[function.size_argument - 1]) : 0;
@@ -85,7 +85,7 @@ heaptape_stubs:
   .balign 16
 0:
   leaq 0b(%rip), %r11
-  jmp heaptape_watched_call
+  jmp heaptape_pool_call
   .endr
   .balign 16
   .cfi_endproc
@@ -93,8 +93,8 @@ heaptape_stubs:
   .globl heaptape_stubs_end
 heaptape_stubs_end:
 
-  .type heaptape_watched_call, @function
-heaptape_watched_call:
+  .type heaptape_pool_call, @function
+heaptape_pool_call:
   .cfi_startproc
   pushq %rbp
   .cfi_def_cfa_offset 16
@@ -122,7 +122,7 @@ heaptape_watched_call:
   movq %r11, %rdi
   leaq -64(%rbp), %rsi
   movq %rbp, %rdx
-  call heaptape_watched_begin
+  call heaptape_pool_call_begin
   movq %rax, %r11
   movq -64(%rbp), %rdi
   movq -56(%rbp), %rsi
@@ -154,7 +154,7 @@ heaptape_watched_call:
   leaq -64(%rbp), %rsi
   movq %rbp, %rdx
   movq %rax, %rcx
-  call heaptape_watched_end
+  call heaptape_pool_call_end
   movq -208(%rbp), %rax
   movq -200(%rbp), %rdx
   movups -192(%rbp), %xmm0
@@ -163,7 +163,7 @@ heaptape_watched_call:
   .cfi_def_cfa %rsp, 8
   ret
   .cfi_endproc
-  .size heaptape_watched_call, .-heaptape_watched_call
+  .size heaptape_pool_call, .-heaptape_pool_call
 )");
 
 // The loader's functions look at who called them, so these go on by a jump, with every argument in its place.

@@ -7,7 +7,7 @@
 
 namespace heaptape::recorder {
 
-struct WatchedFunction {
+struct PoolFunction {
   const char* name = nullptr;
   const char* pool = nullptr;                     // what it returns is a block of this pool; null: it allocates nothing
   unsigned size_argument = 0, count_argument = 0; // from 1; 0: none, the size is not known
@@ -16,21 +16,21 @@ struct WatchedFunction {
 };
 
 // One definition of a function behind one of our stubs.
-struct WatchedCall {
+struct PoolCall {
   std::atomic<std::uint64_t> real{0};
-  WatchedFunction* function = nullptr;
+  PoolFunction* function = nullptr;
 };
-inline constexpr std::size_t kWatchedCalls = 64;
-extern constinit WatchedCall g_watched_calls[kWatchedCalls];
+inline constexpr std::size_t kPoolCalls = 64;
+extern constinit PoolCall g_pool_calls[kPoolCalls];
 
 // Copies what the variables say; before they are taken out of the environment.
-void read_watched_functions(char** environment) noexcept;
-// The recording has begun: watches the functions in all objects that are loaded, and in those that come later.
-void watch_functions() noexcept;
+void read_pool_functions(char** environment) noexcept;
+// The recording has begun: hooks the functions in all objects that are loaded, and in those that come later.
+void hook_pool_functions() noexcept;
 // The recording began anew, in the child of a fork.
-void watch_functions_again() noexcept;
+void hook_pool_functions_again() noexcept;
 
-// watched_call.cpp: where stub `index` begins, and the stubs before the loader's functions.
+// pool_call.cpp: where stub `index` begins, and the stubs before the loader's functions.
 std::uint64_t stub_address(std::size_t index) noexcept;
 bool is_stub(std::uint64_t address) noexcept;
 

@@ -1,4 +1,4 @@
-#include "analysis/index/answers.h"
+#include "analysis/index/findings.h"
 
 #include <algorithm>
 
@@ -25,25 +25,25 @@ Figures& Figures::operator+=(const Figures& other) {
   return *this;
 }
 
-const StackFigures* Answers::find(StackId stack) const { return find_row(by_stack, &StackFigures::stack, stack); }
-const ThreadFigures* Answers::find(ThreadId thread) const {
+const StackFigures* Findings::find(StackId stack) const { return find_row(by_stack, &StackFigures::stack, stack); }
+const ThreadFigures* Findings::find(ThreadId thread) const {
   return find_row(by_thread, &ThreadFigures::thread, thread);
 }
 
-bool sum_owners(Answers& answers) {
+bool sum_owners(Findings& findings) {
   std::size_t stacks = 0;
-  for (std::size_t i = 0; i < answers.by_owner.size(); ++i)
-    stacks += i == 0 || answers.by_owner[i].owner.stack != answers.by_owner[i - 1].owner.stack ? 1 : 0;
-  answers.by_stack.clear();
-  answers.by_stack.reserve(stacks);
-  for (ThreadFigures& thread : answers.by_thread) static_cast<Figures&>(thread) = {};
-  for (const OwnerFigures& row : answers.by_owner) {
-    if (answers.by_stack.empty() || answers.by_stack.back().stack != row.owner.stack) {
-      answers.by_stack.emplace_back();
-      answers.by_stack.back().stack = row.owner.stack;
+  for (std::size_t i = 0; i < findings.by_owner.size(); ++i)
+    stacks += i == 0 || findings.by_owner[i].owner.stack != findings.by_owner[i - 1].owner.stack ? 1 : 0;
+  findings.by_stack.clear();
+  findings.by_stack.reserve(stacks);
+  for (ThreadFigures& thread : findings.by_thread) static_cast<Figures&>(thread) = {};
+  for (const OwnerFigures& row : findings.by_owner) {
+    if (findings.by_stack.empty() || findings.by_stack.back().stack != row.owner.stack) {
+      findings.by_stack.emplace_back();
+      findings.by_stack.back().stack = row.owner.stack;
     }
-    answers.by_stack.back() += row;
-    const ThreadFigures* thread = answers.find(row.owner.thread);
+    findings.by_stack.back() += row;
+    const ThreadFigures* thread = findings.find(row.owner.thread);
     if (thread == nullptr) return false;
     const_cast<ThreadFigures&>(*thread) += row;
   }

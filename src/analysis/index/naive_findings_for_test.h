@@ -1,4 +1,4 @@
-// Every figure of Answers once more, worked out the slow way from a list of lives: who made each block, when it began, when
+// Every figure of Findings once more, worked out the slow way from a list of lives: who made each block, when it began, when
 // and how it ended. Shares no code with what it checks but the types.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "analysis/index/answers.h"
+#include "analysis/index/findings.h"
 #include "analysis/moment/moments.h"
 #include "tape/event.h"
 
@@ -27,9 +27,9 @@ struct Life {
   Cost cost() const { return {made.size, 1}; }
 };
 
-class NaiveAnswers {
+class NaiveFindings {
 public:
-  explicit NaiveAnswers(const std::vector<Event>& events) : events_(events) {
+  explicit NaiveFindings(const std::vector<Event>& events) : events_(events) {
     std::map<std::uint64_t, std::size_t> at; // address -> life
     const auto end = [&](std::uint64_t address, const Event& event, bool given_up) {
       const auto found = at.find(address);

@@ -76,13 +76,13 @@ struct StackMappings : MappingFigures {
   StackId stack;
   friend bool operator==(const StackMappings&, const StackMappings&) = default;
 };
-struct MappingAnswers {
+struct MappingFindings {
   MappingFigures anonymous;
   MappingFigures file;
   std::uint64_t anonymous_at_peak_bytes = 0; // open at the moment of the heap's peak
   std::uint64_t unknown_unmaps = 0;          // munmap and mremap of what is not a mapping of this tape
   std::vector<StackMappings> by_stack;       // by id; both sorts of mappings
-  friend bool operator==(const MappingAnswers&, const MappingAnswers&) = default;
+  friend bool operator==(const MappingFindings&, const MappingFindings&) = default;
 };
 
 // A stretch of the run. The heap at its very beginning counts for min and max, so an empty stretch has one value.
@@ -124,7 +124,7 @@ struct Growth {
   friend bool operator==(const Growth&, const Growth&) = default;
 };
 
-struct Answers {
+struct Findings {
   HeapTotals totals;                    // equal to the tape's summary to the byte
   std::uint64_t end_us = 0;             // end of the run: of the recording, or the last event, sample or mark
   std::uint64_t unread_events = 0;      // on the tape, but damaged: they are in none of the figures
@@ -134,7 +134,7 @@ struct Answers {
   std::vector<ThreadFigures> by_thread; // by id; threads with events
   SizeHistogram sizes{};
   LifetimeHistogram lifetimes{};
-  MappingAnswers mappings;
+  MappingFindings mappings;
   Timeline timeline;
   Growth growth;
 
@@ -142,10 +142,10 @@ struct Answers {
   const StackFigures* find(StackId stack) const;
   const ThreadFigures* find(ThreadId thread) const;
 
-  friend bool operator==(const Answers&, const Answers&) = default;
+  friend bool operator==(const Findings&, const Findings&) = default;
 };
 
 // Fills by_stack, and the figures of by_thread that are sums, from by_owner. False: an owner's thread is not in by_thread.
-bool sum_owners(Answers& answers);
+bool sum_owners(Findings& findings);
 
 } // namespace heaptape

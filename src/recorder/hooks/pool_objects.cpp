@@ -1,4 +1,4 @@
-#include "recorder/hooks/watched_objects.h"
+#include "recorder/hooks/pool_objects.h"
 
 #include <sys/mman.h>
 #include <sys/syscall.h>

@@ -1,0 +1,338 @@
+// The bodies of EventBuilder, for the few files that make one.
+#pragma once
+
+#include <algorithm>
+
+#include "collector/events/event_builder.h"
+
+namespace heaptape {
+
+template <class Sink>
+void EventBuilder<Sink>::consume(std::span<RingItem> items) {
+  constexpr std::size_t kAhead = 12; // far enough for a miss to memory, near enough to stay in the first cache
+  RingItem* const end = items.data() + items.size();
+  const RingItem* const last = end - 1;
+  rest_end_ = end;
+  for (RingItem* item = items.data(); item != end; ++item) {
+    model_.prefetch(std::min<const RingItem*>(item + kAhead, last)->address());
+    rest_ = item + 1;
+    take_in(*item);
+  }
+  rest_ = rest_end_ = nullptr;
+}
+
+template <class Sink>
+[[gnu::always_inline]] inline Event EventBuilder<Sink>::event_of(const RingItem& item, std::uint64_t size) {
+  Event event;
+  event.time_us = clock_.to_us(item.time());
+  event.address = item.address();
+  event.size = size;
+  event.stack = stacks_.fold(item.stack());
+  event.thread = ThreadId(item.thread);
+  event.kind = item.kind();
+  return event;
+}
+
+template <class Sink>
+inline void EventBuilder<Sink>::emit(Event& event, std::uint32_t slot, std::uint64_t time) {
+  event.number = ++count_;
+  const std::uint64_t allocated_at = model_.apply(event, [&](Event& made) { make_room(made, slot, time); });
+  sink_.add(event, allocated_at);
+}
+
+template <class Sink>
+[[gnu::always_inline]] inline void EventBuilder<Sink>::take_in(const RingItem& item) {
+  const EventKind kind = item.kind();
+  if (is_allocation(kind) && item.address() != 0) {
+    if (!paused_.empty()) [[unlikely]]
+      make_room_among_paused(item);
+    Event event = event_of(item, item.size());
+    event.number = ++count_;
+    model_.allocate(event, [&](Event& made) { make_room(made, item.slot, item.time()); });
+    sink_.add(event, 0);
+  } else if (is_release(kind) && item.address() != 0) {
+    take_in_release(item);
+  } else {
+    take_in_other(item);
+  }
+}
+
+template <class Sink>
+[[gnu::always_inline]] inline void EventBuilder<Sink>::take_in_release(const RingItem& item) {
+  Event event = event_of(item, 0);
+  event.number = count_ + 1;
+  std::uint64_t allocated_at = 0;
+  if (!model_.try_release(event, allocated_at)) [[unlikely]] {
+    if (!release_unknown(event, item, allocated_at)) return;
+  }
+  ++count_;
+  sink_.add(event, allocated_at);
+}
+
+// False: the block was made while recording was paused, so this is not an event.
+template <class Sink>
+[[gnu::noinline]] bool EventBuilder<Sink>::release_unknown(Event& event, const RingItem& item,
+                                                           std::uint64_t& allocated_at) {
+  if (paused_.take(event.address)) return false;
+  look_for_maker(item);
+  if (paused_.take(event.address)) return false;
+  event.number = count_ + 1;
+  allocated_at = model_.apply(event);
+  return true;
+}
+
+// An allocation gets an address that a block from a pause has: the release of that one is stamped a little later, and
+// is no event anyway.
+template <class Sink>
+[[gnu::noinline]] void EventBuilder<Sink>::make_room_among_paused(const RingItem& item) {
+  if (!paused_.take(item.address())) return;
+  const std::uint64_t until = item.time() + clock_.ticks_of_us(windows_.late_release_us);
+  RingItem* late = find_ahead(until, [&](const RingItem& other) {
+    return other.slot != item.slot && other.address() == item.address() && is_release(other.kind());
+  });
+  if (late == nullptr) return;
+  ++reordered_;
+  late->erase();
+}
+
+template <class Sink>
+void EventBuilder<Sink>::add_paused(const RingItem& item) {
+  if (item.address() == 0) return;
+  make_room_among_paused(item);
+  if (model_.is_live(item.address())) {
+    // A release that is stamped later, or a realloc under way, goes in front, as it would for a block on the tape.
+    Event none;
+    none.number = count_ + 1;
+    none.time_us = clock_.to_us(item.time());
+    none.address = item.address();
+    make_room(none, item.slot, item.time());
+  }
+  paused_.add(item.address());
+}
+
+template <class Sink>
+void EventBuilder<Sink>::add_mark(const RingItem& item) {
+  marks_.add(item, {.event = count_,
+                    .time_us = clock_.to_us(item.time()),
+                    .thread = ThreadId(item.thread),
+                    .stack = stacks_.fold(item.stack())});
+  const auto question = static_cast<std::uint32_t>(item.size() >> 16);
+  if (question != 0 && desk_ != nullptr) desk_->answer(item.slot, question, model_.totals());
+}
+
+template <class Sink>
+[[gnu::noinline]] void EventBuilder<Sink>::take_in_other(const RingItem& item) {
+  switch (item.kind()) {
+  case EventKind::None: break; // moved elsewhere by a repair, or a hook that was given up
+  case EventKind::ThreadStart:
+    begun_ -= under_way(item.slot).size();
+    under_way(item.slot).clear();
+    marks_.forget(item.slot);
+    break;
+  case EventKind::ReallocBegin:
+  case EventKind::MremapBegin: begin(item); break;
+  case EventKind::ReallocFailed:
+    if (const Begun begun = end(item, EventKind::ReallocBegin); begun.paused) paused_.put_back(begun.address);
+    break;
+  case EventKind::MremapFailed: end(item, EventKind::MremapBegin); break;
+  case EventKind::Realloc:
+  case EventKind::ReallocArray: finish_realloc(item); break;
+  case EventKind::Mremap: finish_mremap(item); break;
+  case EventKind::MmapAnonymous:
+  case EventKind::MmapFile:
+  case EventKind::Munmap: {
+    Event event = event_of(item, item.size());
+    emit(event, item.slot, item.time());
+    break;
+  }
+  case EventKind::MarkText: marks_.add_text(item); break;
+  case EventKind::Mark: add_mark(item); break;
+  case EventKind::ThreadName: marks_.add_thread_name(item); break;
+  case EventKind::PausedAlloc: add_paused(item); break;
+  case EventKind::PausedRealloc: finish_paused_realloc(item); break;
+  case EventKind::CpuSample:
+    if (!cpu_.add(item, clock_.plain_us(item.time()), stacks_.fold(item.stack()))) ++damaged_;
+    break;
+  case EventKind::PoolName: pools_.add_name(item, marks_.take_text(item.slot, item.address())); break;
+  case EventKind::PoolBegin: pools_.begin_large(item); break;
+  case EventKind::PoolAlloc:
+  case EventKind::PoolFree: take_in_pool(item); break;
+  default: ++damaged_; break;
+  }
+}
+
+template <class Sink>
+void EventBuilder<Sink>::begin(const RingItem& item) {
+  std::vector<Begun>& begun = under_way(item.slot);
+  if (begun.size() == kMostBegun) {
+    begun.erase(begun.begin());
+    --begun_;
+  }
+  const bool is_realloc = item.kind() == EventKind::ReallocBegin;
+  const bool released = is_realloc && (item.word2 & kReleasedBit) != 0;
+  bool paused = false;
+  if (is_realloc && !released && item.address() != 0 && !model_.is_live(item.address())) {
+    paused = paused_.take(item.address());
+    if (!paused) look_for_maker(item);
+    if (!paused && !model_.is_live(item.address())) paused = paused_.take(item.address());
+  }
+  begun.push_back({item.kind(), released, paused, item.thread, item.address(), item.size()});
+  ++begun_;
+}
+
+template <class Sink>
+auto EventBuilder<Sink>::end(const RingItem& item, EventKind begin_kind) -> Begun {
+  std::vector<Begun>& begun = under_way(item.slot);
+  for (std::size_t i = begun.size(); i-- > 0;) {
+    if (begun[i].kind != begin_kind) continue;
+    const Begun found = begun[i];
+    begun_ -= begun.size() - i; // what began inside and never ended was left by a longjmp
+    begun.resize(i);
+    return found;
+  }
+  return Begun{};
+}
+
+template <class Sink>
+void EventBuilder<Sink>::finish_realloc(const RingItem& item) {
+  const Begun begun = end(item, EventKind::ReallocBegin);
+  if (item.address() == 0 && begun.address == 0) {
+    ++damaged_;
+    return;
+  }
+  if (begun.paused && item.address() == 0) return; // it freed a block that is not on the tape
+  if (item.address() != 0) make_room_among_paused(item);
+  Event event = event_of(item, item.address() != 0 ? item.size() : 0);
+  if (!begun.paused) {
+    event.old_address = begun.address;
+    event.old_released = begun.released;
+  }
+  emit(event, item.slot, item.time());
+}
+
+// The block that was ended is on the tape or not; the one that was made is not. To the tape it is a realloc that frees.
+template <class Sink>
+void EventBuilder<Sink>::finish_paused_realloc(const RingItem& item) {
+  const Begun begun = end(item, EventKind::ReallocBegin);
+  if (!begun.paused && begun.address != 0 && (begun.released || model_.is_live(begun.address))) {
+    Event event = event_of(item, 0);
+    event.kind = EventKind::Realloc;
+    event.address = 0;
+    event.old_address = begun.address;
+    event.old_released = begun.released;
+    emit(event, item.slot, item.time());
+  }
+  add_paused(item);
+}
+
+template <class Sink>
+void EventBuilder<Sink>::finish_mremap(const RingItem& item) {
+  const Begun begun = end(item, EventKind::MremapBegin);
+  Event event = event_of(item, item.size());
+  event.old_address = begun.address;
+  event.old_size = begun.size;
+  emit(event, item.slot, item.time());
+}
+
+// Pools have a model of their own: to that of the heap these events are mere numbers.
+template <class Sink>
+void EventBuilder<Sink>::take_in_pool(const RingItem& item) {
+  Event event = event_of(item, 0);
+  event.number = ++count_;
+  const PoolCollector::Taken taken = pools_.take_in(item, event);
+  if (taken.as != PoolCollector::Taken::As::Event) {
+    --count_;
+    damaged_ += taken.as == PoolCollector::Taken::As::Nonsense;
+    return;
+  }
+  model_.apply(event);
+  sink_.add(event, taken.allocated_at);
+}
+
+// The stack of a realloc comes with its end, which may not be there yet.
+template <class Sink>
+StackId EventBuilder<Sink>::stack_of_realloc(std::uint32_t slot, std::uint64_t until) {
+  const RingItem* found =
+      find_ahead(until, [&](const RingItem& item) { return item.slot == slot && is_reallocation(item.kind()); });
+  return found != nullptr ? stacks_.fold(found->stack()) : StackId{};
+}
+
+// Writes a release under the number that `of` had, and gives that one the next.
+template <class Sink>
+void EventBuilder<Sink>::put_in_front(Event release, Event& of) {
+  release.number = of.number;
+  release.time_us = of.time_us;
+  std::uint64_t allocated_at = 0;
+  if (!model_.try_release(release, allocated_at)) return;
+  sink_.add(release, allocated_at);
+  of.number = ++count_;
+}
+
+template <class Sink>
+[[gnu::noinline]] void EventBuilder<Sink>::make_room(Event& event, std::uint32_t slot, std::uint64_t time) {
+  const std::uint64_t address = event.address;
+  const std::uint64_t until = time + clock_.ticks_of_us(windows_.late_release_us);
+  Event release;
+  release.address = address;
+  release.kind = EventKind::ReallocRelease;
+  if (begun_ != 0) {
+    for (std::uint32_t other = 0; other < under_way_.size(); ++other) {
+      for (Begun& begun : under_way_[other]) {
+        if (begun.kind != EventKind::ReallocBegin || begun.released || begun.address != address) continue;
+        begun.released = true;
+        release.thread = ThreadId(begun.thread);
+        release.stack = stack_of_realloc(other, until);
+        return put_in_front(release, event);
+      }
+    }
+  }
+  RingItem* late = find_ahead(until, [&](const RingItem& item) {
+    return item.slot != slot && item.address() == address &&
+           (is_release(item.kind()) || (item.kind() == EventKind::ReallocBegin && (item.word2 & kReleasedBit) == 0));
+  });
+  if (late == nullptr) return;
+  ++reordered_;
+  release.thread = ThreadId(late->thread);
+  if (late->kind() == EventKind::ReallocBegin) {
+    release.stack = stack_of_realloc(late->slot, until);
+    late->word2 |= kReleasedBit;
+  } else {
+    release.kind = late->kind();
+    release.stack = stacks_.fold(late->stack());
+    late->erase();
+  }
+  put_in_front(release, event);
+}
+
+// Takes an item in ahead of its turn, as if it had happened at `time`.
+template <class Sink>
+[[gnu::noinline]] void EventBuilder<Sink>::take_in_early(RingItem& item, std::uint64_t time) {
+  RingItem copy = item;
+  copy.word0 = time << 8 | (item.word0 & wire::kKindMask);
+  item.erase();
+  ++repairs_;
+  take_in(copy);
+  --repairs_;
+}
+
+template <class Sink>
+void EventBuilder<Sink>::look_for_maker(const RingItem& release) {
+  if (repairs_ == kMostRepairs) return;
+  const std::uint64_t until = release.time() + clock_.ticks_of_us(windows_.early_release_us);
+  RingItem* maker = find_ahead(until, [&](const RingItem& item) {
+    return item.slot != release.slot && item.address() == release.address() &&
+           (is_allocation(item.kind()) || is_reallocation(item.kind()) || item.kind() == EventKind::PausedAlloc ||
+            item.kind() == EventKind::PausedRealloc);
+  });
+  if (maker == nullptr) return;
+  ++reordered_;
+  if (is_reallocation(maker->kind()) || maker->kind() == EventKind::PausedRealloc) {
+    RingItem* first_half = find_ahead(maker->time(), [&](const RingItem& item) {
+      return item.slot == maker->slot && item.kind() == EventKind::ReallocBegin;
+    });
+    if (first_half != nullptr) take_in_early(*first_half, release.time());
+  }
+  take_in_early(*maker, release.time());
+}
+
+} // namespace heaptape
