@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "analysis/heap/pool_state.h"
-#include "analysis/moment/address_history.h"
+#include "analysis/moment/address_facts.h"
+#include "analysis/space/space_range.h"
+#include "report/names/program_symbols.h"
 #include "shell/session.h"
 
 namespace heaptape {
@@ -30,16 +32,32 @@ enum class AddressKind : std::uint8_t {
 };
 const char* address_kind_name(AddressKind kind); // "live block", ...
 
+// What was found, without words; explanation_text.h has those.
 struct Explanation {
+  std::uint64_t address = 0;
   AddressKind kind = AddressKind::Nothing;
-  std::string verdict;               // one sentence, without the address
-  std::string details;               // lines, indented, each ended
-  std::optional<Tenant> block{};     // LiveBlock, FreedBlock, PastEnd, BeforeStart
-  std::uint64_t offset = 0;          // of the address from the block's start, or behind its end
-  std::vector<PoolBlock> in_pools{}; // live blocks of pools around it
+  std::string oddity{};          // Null, Poison, Text, NotCanonical: a sentence
+  std::optional<Tenant> block{}; // LiveBlock, FreedBlock, PastEnd, BeforeStart
+  std::uint64_t offset = 0;      // of the address from the block's start, behind its end, or in front of it
+  // LiveBlock: who had the address before.
+  std::optional<Tenant> former{};
+  // FreedBlock: who got the address next, also behind the cursor; a block, a mapping or neither.
+  std::optional<Tenant> next{};
+  std::optional<MappingPiece> next_mapping{};
+  std::vector<Event> bad_releases{}; // of the block: double and invalid frees
+  // In no block and beside none: what is mapped there, and what lies there.
+  std::optional<SpaceRange> range{};
+  std::optional<MappingPiece> mapper{};   // the program mapped it itself
+  std::optional<FoundSymbol> symbol{};    // Global, Code
+  std::optional<Block> before{}, after{}; // FreeMemory: the live blocks around it
+  std::vector<PoolBlock> in_pools{};      // live blocks of pools around it
+  bool stopped = false;                   // by the user: what was there before is not complete
 };
 
+// At the cursor. Reads the tape once, or not at all where the live blocks say enough.
 Explanation explain_address(Session& session, std::uint64_t address);
+// The same when its facts at the cursor were found before.
+Explanation explain_address(Session& session, AddressFacts facts);
 
 // What an address looks like by itself, whatever the tape says: "" for an ordinary one.
 struct OddAddress {

@@ -2,6 +2,7 @@
 #include "shell/all_commands.h"
 #include "shell/describe.h"
 #include "shell/explain.h"
+#include "shell/explanation_text.h"
 #include "shell/pool_blocks.h"
 
 namespace heaptape {
@@ -16,13 +17,15 @@ Result<> explain(Session& session, Call& call, Printer& out) {
   if (!address) return address.error();
   const Explanation answer = explain_address(session, address.value());
   if (!json) {
-    out.print(folded_lines(session.style.bold(hex(address.value()) + " is " + answer.verdict) + "\n" + answer.details,
+    out.print(folded_lines(session.style.bold(hex(address.value()) + " is " + verdict_text(session, answer)) + "\n" +
+                               details_text(session, answer),
                            session.style.width));
     return Unit{};
   }
   JsonWriter writer;
   writer.begin_object().field("address", std::string_view(hex(address.value()))).field("event", session.event());
-  writer.field("kind", address_kind_name(answer.kind)).field("verdict", std::string_view(answer.verdict));
+  writer.field("kind", address_kind_name(answer.kind))
+      .field("verdict", std::string_view(verdict_text(session, answer)));
   if (answer.block) {
     writer.field("offset", answer.offset).key("block");
     write_life_json(writer, session.stacks(), *answer.block);

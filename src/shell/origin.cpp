@@ -86,7 +86,7 @@ std::vector<StackId> Origin::stacks() const {
   return all;
 }
 
-Origin find_origin(const TapeReader& tape, std::uint64_t address) {
+Moment end_of(const TapeReader& tape) {
   std::uint64_t event = 0, time_us = tape.summary() ? tape.summary()->duration_us : 0;
   if (!tape.event_chunks().empty()) {
     const EventChunkInfo& last = tape.event_chunks().back();
@@ -94,18 +94,16 @@ Origin find_origin(const TapeReader& tape, std::uint64_t address) {
     time_us = std::max(time_us, last.last_us);
   }
   if (!tape.samples().empty()) time_us = std::max(time_us, tape.samples().back().time_us);
-  return find_origin(tape, address, event, time_us);
+  return {event, time_us};
 }
 
-Origin find_origin(const TapeReader& tape, std::uint64_t address, std::uint64_t event, std::uint64_t time_us) {
-  Origin origin{.address = address, .event = event, .time_us = time_us};
-  if (address == ~std::uint64_t{0}) return origin;
-  History past = history_of(tape, {.range = {address, address + 1}, .until = event, .most = 16});
-  origin.damage = std::move(past.damage);
-  // They are in the order in which they began, so the last is the one that is there, or was there last.
-  if (past.lives.empty()) return origin;
-  origin.block = past.lives.back();
-  if (origin.block->ended == LifeEnd::Live && past.lives.size() > 1) origin.before = past.lives[past.lives.size() - 2];
+Origin origin_of(const AddressFacts& facts, std::uint64_t time_us) {
+  Origin origin{.address = facts.address, .event = facts.event, .time_us = time_us};
+  const Tenant* last = facts.last();
+  if (last == nullptr) return origin;
+  origin.block = *last;
+  if (last->ended != LifeEnd::Live) return origin;
+  if (const Tenant* before = facts.before(last->event)) origin.before = *before;
   return origin;
 }
 

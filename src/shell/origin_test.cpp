@@ -20,6 +20,11 @@ TapeReader tape_of(const Story& story) {
   return tape.open();
 }
 
+Origin origin_at(const TapeReader& tape, std::uint64_t address, const Moment& moment) {
+  return origin_of(find_address_facts(tape, {.address = address, .event = moment.event}), moment.time_us);
+}
+Origin origin_at(const TapeReader& tape, std::uint64_t address) { return origin_at(tape, address, end_of(tape)); }
+
 // Names for the stacks 1 to 3.
 struct Names {
   Names() {
@@ -41,7 +46,7 @@ TEST(Origin, ALiveBlockIsToldWithItsOffsetAgeThreadAndStack) {
   Story story;
   story.by(2, 1).make(0x1000, 64).wait_us(1'000'000).by(1, 3).make(0x9000, 8);
   const TapeReader tape = tape_of(story);
-  const Origin origin = find_origin(tape, 0x1010);
+  const Origin origin = origin_at(tape, 0x1010);
   ASSERT_TRUE(origin.block);
   EXPECT_EQ(origin.offset(), 16u);
   EXPECT_EQ(origin.stacks().front(), StackId(1));
@@ -61,7 +66,7 @@ TEST(Origin, AFreedBlockIsToldWithBothStacks) {
   Story story;
   story.by(1, 1).make(0x1000, 64).by(2, 2).end(0x1000);
   const TapeReader tape = tape_of(story);
-  const Origin origin = find_origin(tape, 0x1000);
+  const Origin origin = origin_at(tape, 0x1000);
   ASSERT_TRUE(origin.block);
   const std::string text = origin_text(tape, *names.text, origin, {});
   EXPECT_NE(text.find("Offset: 0, the start of the block\n"), text.npos) << text;
@@ -74,10 +79,10 @@ TEST(Origin, ABlockThatReallocMovedSaysWhereItWent) {
   Story story;
   story.by(1, 1).make(0x1000, 64).by(1, 3).move(0x1000, 0x2000, 128);
   const TapeReader tape = tape_of(story);
-  const std::string before = origin_text(tape, *names.text, find_origin(tape, 0x1004), {});
+  const std::string before = origin_text(tape, *names.text, origin_at(tape, 0x1004), {});
   EXPECT_NE(before.find("moved to 0x2000 by realloc"), before.npos) << before;
   EXPECT_NE(before.find("Moved:  realloc"), before.npos) << before;
-  const std::string after = origin_text(tape, *names.text, find_origin(tape, 0x2004), {});
+  const std::string after = origin_text(tape, *names.text, origin_at(tape, 0x2004), {});
   EXPECT_NE(after.find("Made:   realloc of 0x1000 by thread 1"), after.npos) << after;
 }
 
@@ -86,7 +91,7 @@ TEST(Origin, WhoHadTheAddressBeforeIsNamedInALine) {
   Story story;
   story.by(1, 3).make(0x1000, 32).end(0x1000).by(1, 1).make(0x1000, 64);
   const TapeReader tape = tape_of(story);
-  const Origin origin = find_origin(tape, 0x1008);
+  const Origin origin = origin_at(tape, 0x1008);
   ASSERT_TRUE(origin.before);
   const std::string text = origin_text(tape, *names.text, origin, {});
   EXPECT_NE(text.find("Before: part of a 32-byte block of other"), text.npos) << text;
@@ -96,8 +101,8 @@ TEST(Origin, AnEarlierMomentHasItsOwnAnswer) {
   Story story;
   story.make(0x1000, 32).end(0x1000);
   const TapeReader tape = tape_of(story);
-  EXPECT_EQ(find_origin(tape, 0x1000, 1, 10).block->ended, LifeEnd::Live);
-  EXPECT_EQ(find_origin(tape, 0x1000).block->ended, LifeEnd::Released);
+  EXPECT_EQ(origin_at(tape, 0x1000, {1, 10}).block->ended, LifeEnd::Live);
+  EXPECT_EQ(origin_at(tape, 0x1000).block->ended, LifeEnd::Released);
 }
 
 TEST(Origin, AnAddressThatNoBlockCoveredHasNone) {
@@ -106,7 +111,7 @@ TEST(Origin, AnAddressThatNoBlockCoveredHasNone) {
   const TapeReader tape = tape_of(story);
   for (const std::uint64_t address :
        {std::uint64_t{0}, std::uint64_t{0xfff}, std::uint64_t{0x1020}, ~std::uint64_t{0}}) {
-    EXPECT_FALSE(find_origin(tape, address).block) << address;
+    EXPECT_FALSE(origin_at(tape, address).block) << address;
   }
 }
 
@@ -116,7 +121,7 @@ TEST(Origin, TheJsonHasTheBlockAndWhereTheAddressLiesInIt) {
   story.by(1, 1).make(0x1000, 64);
   const TapeReader tape = tape_of(story);
   JsonWriter json;
-  write_origin_json(json, tape, *names.text, find_origin(tape, 0x1010));
+  write_origin_json(json, tape, *names.text, origin_at(tape, 0x1010));
   EXPECT_NE(json.text().find(R"("in_block":true,"offset":16,"block":{"address":"0x1000","size":64)"), json.text().npos)
       << json.text();
 }

@@ -19,25 +19,8 @@ Result<std::uint64_t> address_in(Session& session, Call& call, const Command& co
   return session.address(*word);
 }
 
-// The live blocks in front of and behind an address that do not hold it.
-struct Neighbours {
-  const Block* before = nullptr;
-  const Block* after = nullptr;
-};
-Neighbours neighbours_of(HeapCursor& heap, std::uint64_t address, const std::optional<Block>& holder) {
-  const std::vector<Block>& blocks = heap.blocks_by_address();
-  const std::uint64_t begin = holder ? holder->address : address;
-  auto at =
-      std::partition_point(blocks.begin(), blocks.end(), [&](const Block& block) { return block.address < begin; });
-  Neighbours found;
-  if (at != blocks.begin()) found.before = &*std::prev(at);
-  if (holder && at != blocks.end()) ++at;
-  if (at != blocks.end()) found.after = &*at;
-  return found;
-}
-
-std::string neighbour_line(Session& session, const char* side, const Block* block, std::uint64_t gap) {
-  if (block == nullptr) return fmt::format("  {:<8}no live block\n", side);
+std::string neighbour_line(Session& session, const char* side, const std::optional<Block>& block, std::uint64_t gap) {
+  if (!block) return fmt::format("  {:<8}no live block\n", side);
   return fmt::format("  {:<8}{}  {}, {} away  {}\n", side, hex(block->address), block_words(block->size),
                      bytes_text(gap), session.stacks().site(session.heap().owner_of(*block).stack));
 }
@@ -49,16 +32,19 @@ Result<> owner(Session& session, Call& call, Printer& out) {
   if (const Result<> done = call.finish(); !done) return done.error();
   HeapCursor& heap = session.heap();
   const std::optional<Block> holder = heap.find_around(address.value());
-  const Neighbours near = neighbours_of(heap, address.value(), holder);
+  const std::uint64_t begin = holder ? holder->address : address.value();
+  const std::uint64_t end = holder ? holder->address + holder->size : address.value();
+  const std::optional<Block> before = heap.block_before(begin);
+  const std::optional<Block> after = heap.block_after(begin);
   const std::vector<PoolBlock> in_pools = pool_blocks_around(session, address.value());
   if (json) {
     JsonWriter writer;
     writer.begin_object().field("address", std::string_view(hex(address.value()))).field("event", session.event());
-    for (const auto& [name, block] : {std::pair{"block", holder ? &*holder : nullptr}, std::pair{"before", near.before},
-                                      std::pair{"after", near.after}}) {
+    for (const auto& [name, block] :
+         {std::pair{"block", &holder}, std::pair{"before", &before}, std::pair{"after", &after}}) {
       writer.key(name);
-      if (block != nullptr)
-        write_block_json(writer, session, session.stacks(), *block);
+      if (*block)
+        write_block_json(writer, session, session.stacks(), **block);
       else
         writer.null();
     }
@@ -81,13 +67,9 @@ Result<> owner(Session& session, Call& call, Printer& out) {
                         hex(address.value()), hex(address.value()), hex(address.value()));
   }
   for (const PoolBlock& block : in_pools) text += pool_block_text(session, block, address.value());
-  const std::uint64_t begin = holder ? holder->address : address.value();
-  const std::uint64_t end = holder ? holder->address + holder->size : address.value();
   text +=
-      neighbour_line(session, "before", near.before,
-                     near.before != nullptr ? begin - std::min(begin, near.before->address + near.before->size) : 0);
-  text += neighbour_line(session, "after", near.after,
-                         near.after != nullptr ? near.after->address - std::min(near.after->address, end) : 0);
+      neighbour_line(session, "before", before, before ? begin - std::min(begin, before->address + before->size) : 0);
+  text += neighbour_line(session, "after", after, after ? after->address - std::min(after->address, end) : 0);
   out.print(folded_lines(text, session.style.width));
   return Unit{};
 }
@@ -105,6 +87,9 @@ std::string mapping_line(Session& session, const MappingLife& life) {
   }
   return text;
 }
+
+// Lives that 'history' holds in memory, about 200 MB; nobody reads as many.
+constexpr std::size_t kMostLives = 1'000'000;
 
 Result<> history(Session& session, Call& call, Printer& out) {
   const bool json = call.flag("--json");
@@ -125,7 +110,7 @@ Result<> history(Session& session, Call& call, Printer& out) {
   const History found =
       history_of(session.tape(), {.range = {begin.value(), end},
                                   .until = session.last_event(),
-                                  .most = all || json ? 1'000'000 : std::min<std::size_t>(rows.value(), 1'000'000),
+                                  .most = all || json ? kMostLives : std::min<std::size_t>(rows.value(), kMostLives),
                                   .should_stop = session.stopper()});
   session.note(found.damage);
   if (json) {

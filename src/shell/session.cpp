@@ -9,7 +9,13 @@
 namespace heaptape {
 
 Result<Session> Session::open(const std::string& path, const OpenSession& options) {
-  Result<TapeView> view = TapeView::open(path, options.view);
+  Result<TapeReader> tape = TapeReader::open(path);
+  if (!tape) return tape.error();
+  return open(std::move(tape).value(), path, options);
+}
+
+Result<Session> Session::open(TapeReader tape, const std::string& path, const OpenSession& options) {
+  Result<TapeView> view = TapeView::open(std::move(tape), path, options.view);
   if (!view) return view.error();
   Result<Session> session = from_view(std::move(view).value(), options.limit);
   if (session) session.value().parts_->symbol_options = options.view.symbols;

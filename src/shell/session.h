@@ -34,6 +34,8 @@ class Session {
 public:
   // Stands at the end of the tape.
   static Result<Session> open(const std::string& path, const OpenSession& options = {});
+  // The same on a tape that was opened from this path.
+  static Result<Session> open(TapeReader tape, const std::string& path, const OpenSession& options = {});
   static Result<Session> from_view(TapeView view, std::uint64_t limit);
 
   const TapeView& view() const { return parts_->view; }

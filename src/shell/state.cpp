@@ -12,6 +12,7 @@
 #include "shell/all_commands.h"
 #include "shell/describe.h"
 #include "shell/explain.h"
+#include "shell/explanation_text.h"
 #include "shell/origin.h"
 
 namespace heaptape {
@@ -36,8 +37,9 @@ std::size_t threads_at(const TapeReader& tape, std::uint64_t time_us) {
 Result<> where_from(Session& session, const std::string& word, bool json, Printer& out) {
   const Result<std::uint64_t> address = session.address(word);
   if (!address) return address.error();
-  const Origin origin = find_origin(session.tape(), address.value(), session.event(), session.time_us());
-  session.note(origin.damage);
+  const AddressFacts facts = find_address_facts(session.tape(), {.address = address.value(), .event = session.event()});
+  session.note(facts.damage);
+  const Origin origin = origin_of(facts, session.time_us());
   if (json) {
     JsonWriter writer;
     write_origin_json(writer, session.tape(), session.stacks(), origin);
@@ -45,8 +47,8 @@ Result<> where_from(Session& session, const std::string& word, bool json, Printe
   } else if (origin.block) {
     out.print(origin_text(session.tape(), session.stacks(), origin, session.style));
   } else {
-    const Explanation answer = explain_address(session, address.value());
-    out.print(hex(address.value()) + " is " + answer.verdict + "\n" + answer.details);
+    const Explanation answer = explain_address(session, facts);
+    out.print(hex(address.value()) + " is " + verdict_text(session, answer) + "\n" + details_text(session, answer));
   }
   return Unit{};
 }

@@ -233,16 +233,21 @@ Result<> append_index(const std::string& path, const MakeIndex& options) {
 Result<IndexedTape> open_indexed_tape(const std::string& path, const OpenIndexed& options) {
   auto tape = TapeReader::open(path);
   if (!tape) return tape.error();
-  FoundIndex found = load_index(tape.value());
+  return with_index(std::move(tape).value(), path, options);
+}
+
+Result<IndexedTape> with_index(TapeReader tape, const std::string& path, const OpenIndexed& options) {
+  FoundIndex found = load_index(tape);
   const IndexState before = found.state;
   if (before != IndexState::Good && options.append && append_index(path, options.make)) {
-    tape = TapeReader::open(path);
-    if (!tape) return tape.error();
-    found = load_index(tape.value());
+    auto longer = TapeReader::open(path);
+    if (!longer) return longer.error();
+    tape = std::move(longer).value();
+    found = load_index(tape);
   }
   const bool on_tape = found.state == IndexState::Good;
-  Index index = on_tape ? std::move(found.index) : build_index(tape.value(), options.make);
-  return IndexedTape{std::move(tape).value(), std::move(index), before, on_tape};
+  Index index = on_tape ? std::move(found.index) : build_index(tape, options.make);
+  return IndexedTape{std::move(tape), std::move(index), before, on_tape};
 }
 
 } // namespace heaptape

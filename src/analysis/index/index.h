@@ -65,5 +65,7 @@ struct OpenIndexed {
 };
 // Opens a tape with an index, making one when there is no good one.
 Result<IndexedTape> open_indexed_tape(const std::string& path, const OpenIndexed& options = {});
+// The same for a tape that was opened from this path.
+Result<IndexedTape> with_index(TapeReader tape, const std::string& path, const OpenIndexed& options = {});
 
 } // namespace heaptape

@@ -101,15 +101,30 @@ const std::vector<Block>& HeapCursor::blocks_by_address() {
   return by_address_;
 }
 
+std::vector<Block>::const_iterator HeapCursor::first_behind(std::uint64_t address) {
+  const std::vector<Block>& blocks = blocks_by_address();
+  return std::partition_point(blocks.begin(), blocks.end(),
+                              [&](const Block& block) { return block.address <= address; });
+}
+
 std::optional<Block> HeapCursor::find_around(std::uint64_t address) {
-  blocks_by_address();
-  const auto after = std::partition_point(by_address_.begin(), by_address_.end(),
-                                          [&](const Block& block) { return block.address <= address; });
+  const auto after = first_behind(address);
   if (after == by_address_.begin()) return std::nullopt;
   const Block& block = *std::prev(after);
   const std::uint64_t bytes = std::max<std::uint64_t>(block.size, 1); // a zero-byte block still owns its address
   if (address - block.address >= bytes) return std::nullopt;
   return block;
+}
+
+std::optional<Block> HeapCursor::block_before(std::uint64_t address) {
+  if (address == 0) return std::nullopt;
+  const auto after = first_behind(address - 1);
+  return after != by_address_.begin() ? std::optional(*std::prev(after)) : std::nullopt;
+}
+
+std::optional<Block> HeapCursor::block_after(std::uint64_t address) {
+  const auto after = first_behind(address);
+  return after != by_address_.end() ? std::optional(*after) : std::nullopt;
 }
 
 } // namespace heaptape

@@ -37,6 +37,9 @@ public:
   std::optional<Block> find(std::uint64_t address) const { return state_.blocks().find(address); }
   // The live block that holds this address. The first call after a move takes time: it sorts the live blocks.
   std::optional<Block> find_around(std::uint64_t address);
+  // The nearest live blocks that begin before and behind this address. As find_around().
+  std::optional<Block> block_before(std::uint64_t address);
+  std::optional<Block> block_after(std::uint64_t address);
   // All live blocks by address; valid until the cursor moves. The first call after a move takes time.
   const std::vector<Block>& blocks_by_address();
 
@@ -49,6 +52,8 @@ private:
   // Replays the events up to this one, which is far away, while another thread decodes them.
   void replay_far(std::uint64_t number);
   void apply(std::span<const Event> events);
+  // The first block that begins behind this address.
+  std::vector<Block>::const_iterator first_behind(std::uint64_t address);
 
   const TapeReader& tape_;
   const Index& index_;

@@ -49,6 +49,21 @@ TEST(HeapCursor, FindsTheBlockAroundAnAddress) {
   EXPECT_EQ(cursor.find_around(0x1300), std::nullopt); // not yet
 }
 
+TEST(HeapCursor, FindsTheBlocksBesideAnAddress) {
+  const SmallTape file(Story().make(0x1000, 0x100).make(0x1200, 0).make(0x1300, 1).events(), 5, 10);
+  const TapeReader tape = file.open();
+  const Index index = build_index(tape);
+  HeapCursor cursor(tape, index);
+  cursor.seek_event(3);
+  EXPECT_EQ(cursor.block_before(0), std::nullopt);
+  EXPECT_EQ(cursor.block_before(0x1000), std::nullopt); // begins there, not before
+  EXPECT_EQ(cursor.block_before(0x1001)->event, 1u);
+  EXPECT_EQ(cursor.block_before(~std::uint64_t{0})->event, 3u);
+  EXPECT_EQ(cursor.block_after(0)->event, 1u);
+  EXPECT_EQ(cursor.block_after(0x1200)->event, 3u);
+  EXPECT_EQ(cursor.block_after(0x1300), std::nullopt);
+}
+
 TEST(HeapCursor, ADamagedKeyframeOnlyMakesTheWayLonger) {
   const auto events = test::wild_events(9, 2000);
   const SmallTape file(events, 30, 64);

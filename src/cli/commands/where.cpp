@@ -17,6 +17,7 @@
 #include "shell/all_commands.h"
 #include "shell/describe.h"
 #include "shell/explain.h"
+#include "shell/explanation_text.h"
 #include "shell/origin.h"
 #include "shell/session.h"
 
@@ -45,21 +46,25 @@ struct Wishes {
   TextStyle style{};
 };
 
+AddressFacts facts_at_end(const TapeReader& tape, std::uint64_t address) {
+  return find_address_facts(tape, {.address = address, .event = end_of(tape).event});
+}
+Origin origin_at_end(const TapeReader& tape, const AddressFacts& facts) {
+  return origin_of(facts, end_of(tape).time_us);
+}
+
 // An address outside any block needs the whole picture: mappings, stacks, symbols.
-int explain_other(const std::string& tape, const std::string& word, const Wishes& wishes) {
-  Result<Session> session = Session::open(tape, {.view = {.names = wishes.names}});
-  if (!session) return fail(session.error());
-  const Result<std::uint64_t> address = session.value().address(word);
-  if (!address) return fail(address.error());
-  const Explanation answer = explain_address(session.value(), address.value());
+int explain_other(Session& session, const AddressFacts& facts, const Wishes& wishes) {
+  const Explanation answer = explain_address(session, facts);
+  const std::string verdict = verdict_text(session, answer);
   Output output;
   if (wishes.json) {
     JsonWriter json;
-    json.begin_object().field("address", std::string_view(hex(address.value()))).field("in_block", false);
-    json.field("kind", address_kind_name(answer.kind)).field("verdict", std::string_view(answer.verdict));
+    json.begin_object().field("address", std::string_view(hex(facts.address))).field("in_block", false);
+    json.field("kind", address_kind_name(answer.kind)).field("verdict", std::string_view(verdict));
     output.print("{}\n", json.end_object().text());
   } else {
-    output.print("{} is {}\n{}", hex(address.value()), answer.verdict, answer.details);
+    output.print("{} is {}\n{}", hex(facts.address), verdict, details_text(session, answer));
   }
   return output.finish() ? kProblemsFound : kTrouble;
 }
@@ -81,19 +86,28 @@ int tell(const TapeReader& tape, const Origin& origin, const Wishes& wishes) {
   return output.finish() ? kOk : kTrouble;
 }
 
+// A symbol: it may lie in no block.
+int where_is_symbol(TapeReader tape, const std::string& path, const std::string& word, const Wishes& wishes) {
+  Result<Session> session = Session::open(std::move(tape), path, {.view = {.names = wishes.names}});
+  if (!session) return fail(session.error());
+  const Result<std::uint64_t> address = session.value().address(word);
+  if (!address) return fail(address.error());
+  const AddressFacts facts = facts_at_end(session.value().tape(), address.value());
+  if (facts.last() == nullptr) return explain_other(session.value(), facts, wishes);
+  return tell(session.value().tape(), origin_at_end(session.value().tape(), facts), wishes);
+}
+
+// A block is told about without the index: a program that is stopped in a debugger has none.
 int where_in_tape(const std::string& path, const std::string& word, const Wishes& wishes) {
-  std::optional<std::uint64_t> address = plain_address(word);
-  if (!address) { // a symbol: it may lie in no block
-    Result<Session> session = Session::open(path);
-    if (!session) return fail(session.error());
-    const Result<std::uint64_t> found = session.value().address(word);
-    if (!found) return fail(found.error());
-    address = found.value();
-  }
-  const Result<TapeReader> tape = TapeReader::open(path);
+  Result<TapeReader> tape = TapeReader::open(path);
   if (!tape) return fail(tape.error());
-  const Origin origin = find_origin(tape.value(), *address);
-  return origin.block ? tell(tape.value(), origin, wishes) : explain_other(path, word, wishes);
+  const std::optional<std::uint64_t> address = plain_address(word);
+  if (!address) return where_is_symbol(std::move(tape).value(), path, word, wishes);
+  const AddressFacts facts = facts_at_end(tape.value(), *address);
+  if (facts.last() != nullptr) return tell(tape.value(), origin_at_end(tape.value(), facts), wishes);
+  Result<Session> session = Session::open(std::move(tape).value(), path, {.view = {.names = wishes.names}});
+  if (!session) return fail(session.error());
+  return explain_other(session.value(), facts, wishes);
 }
 
 // Asks every program that is being recorded. Live blocks win over freed ones: many processes use the same addresses.
@@ -108,7 +122,7 @@ int where_in_all(const std::vector<LiveRecording>& all, std::uint64_t address, c
     if (!flushed) continue; // it has just ended
     Result<TapeReader> tape = TapeReader::open(flushed.value().tape);
     if (!tape) continue;
-    Origin origin = find_origin(tape.value(), address);
+    Origin origin = origin_at_end(tape.value(), facts_at_end(tape.value(), address));
     if (!origin.block) continue;
     (origin.block->ended == LifeEnd::Live ? live : freed).push_back({std::move(tape).value(), std::move(origin)});
   }

@@ -3,9 +3,15 @@
 namespace heaptape {
 
 Result<TapeView> TapeView::open(const std::string& path, const OpenView& options) {
+  Result<TapeReader> tape = TapeReader::open(path);
+  if (!tape) return tape.error();
+  return open(std::move(tape).value(), path, options);
+}
+
+Result<TapeView> TapeView::open(TapeReader opened, const std::string& path, const OpenView& options) {
   OpenIndexed how;
   how.make.progress = options.index_progress;
-  Result<IndexedTape> indexed = open_indexed_tape(path, how);
+  Result<IndexedTape> indexed = with_index(std::move(opened), path, how);
   if (!indexed) return indexed.error();
   auto parts = std::unique_ptr<Parts>(new Parts{.path = path, .indexed = std::move(indexed).value(), .found = {}});
   const TapeReader& tape = parts->indexed.tape;

@@ -30,6 +30,8 @@ public:
   // Makes and keeps the index when there is none. Names come from the tape or, when it holds none, from the program's
   // files.
   static Result<TapeView> open(const std::string& path, const OpenView& options = {});
+  // The same for a tape that was opened from this path.
+  static Result<TapeView> open(TapeReader tape, const std::string& path, const OpenView& options = {});
 
   const std::string& path() const { return parts_->path; }
   const TapeReader& tape() const { return parts_->indexed.tape; }

@@ -1,0 +1,217 @@
+#include "shell/explanation_text.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/number_text.h"
+#include "base/path_text.h"
+#include "shell/describe.h"
+#include "shell/pool_blocks.h"
+
+namespace heaptape {
+namespace {
+
+std::string mapping_name(Session& session, const SpaceRange& range) {
+  return printable(session.space().names[range.name]);
+}
+
+class Verdict {
+public:
+  Verdict(Session& session, const Explanation& answer) : session_(session), answer_(answer) {}
+
+  std::string text() const {
+    switch (answer_.kind) {
+    case AddressKind::Null:
+    case AddressKind::Poison:
+    case AddressKind::Text:
+    case AddressKind::NotCanonical: return answer_.oddity;
+    case AddressKind::LiveBlock: return live();
+    case AddressKind::FreedBlock: return place_in(*answer_.block) + " " + gone(*answer_.block);
+    case AddressKind::PastEnd: return past_end();
+    case AddressKind::BeforeStart:
+      return fmt::format("{} in front of a live {}, where the allocator keeps its own notes",
+                         count_of(answer_.offset, "byte"), block_words(answer_.block->size));
+    case AddressKind::Stack: return "on the stack of " + whose_stack(*answer_.range);
+    case AddressKind::Global:
+    case AddressKind::Code: return symbol(*answer_.symbol);
+    case AddressKind::FreeMemory:
+      return answer_.range->kind == RangeKind::MainHeap
+                 ? "in the heap, but no block ever covered it up to here"
+                 : "in a thread's arena, but no block ever covered it up to here";
+    case AddressKind::Mapping: return mapping(*answer_.range);
+    case AddressKind::Nothing:
+      return session_.space().from_kernel ? "in no mapping of the program" : "in nothing that the tape knows of";
+    }
+    return {};
+  }
+
+private:
+  std::string place_in(const Tenant& life) const { return offset_words(answer_.address - life.address); }
+  std::string since(std::uint64_t us) const { return ago_text(us, session_.time_us()); }
+
+  // "a 64-byte block freed 1.20 ms earlier"
+  std::string gone(const Tenant& life) const {
+    const char* const how = life.ended != LifeEnd::Reallocated ? "freed"
+                            : life.to == life.address          ? "cut off when realloc made it smaller where it was"
+                                                               : "moved away by realloc";
+    return fmt::format("{} {} {}", a_block(life.size), how, since(life.end_us));
+  }
+
+  std::string live() const {
+    std::string text = fmt::format("{} a live {}", place_in(*answer_.block), block_words(answer_.block->size));
+    if (const auto& former = answer_.former) {
+      // What somebody with an old pointer wants to know.
+      text += fmt::format("; until {} {} {} of {}", since(former->end_us), place_in(*former), a_block(former->size),
+                          session_.stacks().site(former->owner.stack));
+    }
+    return text;
+  }
+
+  std::string past_end() const {
+    const Tenant& block = *answer_.block;
+    return fmt::format("{} the end of {}",
+                       answer_.offset == 0 ? "one past" : count_of(answer_.offset, "byte") + " behind",
+                       block.ended == LifeEnd::Live ? "a live " + block_words(block.size) : gone(block));
+  }
+
+  std::string whose_stack(const SpaceRange& range) const {
+    if (range.thread.value != 0) return thread_text(session_, range.thread);
+    return range.kind == RangeKind::MainStack ? "the main thread" : "a thread";
+  }
+
+  std::string symbol(const FoundSymbol& found) const {
+    const std::uint64_t offset = answer_.address - found.address;
+    return fmt::format("{}{} {}, {} of {}", offset != 0 ? count_of(offset, "byte") + " into " : "",
+                       answer_.kind == AddressKind::Code ? "the function" : "the variable", printable(found.name),
+                       count_of(found.symbol->size, "byte"), printable(std::string(base_name(found.module->path))));
+  }
+
+  std::string mapping(const SpaceRange& range) const {
+    const std::string name = mapping_name(session_, range);
+    if (range.kind == RangeKind::Special) return "in the kernel's own mapping " + name;
+    if (range.kind == RangeKind::Module)
+      return "in " + (name.empty() ? "a file of the program" : name) + ", at no symbol that is known";
+    return fmt::format("{} into {} of {}", count_of(answer_.address - range.begin, "byte"),
+                       range.kind == RangeKind::File ? "a mapping of " + (name.empty() ? "a file" : name)
+                                                     : "an anonymous mapping",
+                       bytes_text(range.end - range.begin));
+  }
+
+  Session& session_;
+  const Explanation& answer_;
+};
+
+class Details {
+public:
+  Details(Session& session, const Explanation& answer) : session_(session), answer_(answer) {}
+
+  std::string text() {
+    if (answer_.block)
+      add_block(*answer_.block);
+    else if (answer_.range)
+      add_range(*answer_.range);
+    else if (answer_.oddity.empty())
+      add_nearest_ranges();
+    for (const PoolBlock& block : answer_.in_pools) text_ += pool_block_text(session_, block, answer_.address);
+    for (const Event& event : answer_.bad_releases) text_ += "  wrongly released: " + bad_release_text(session_, event);
+    if (answer_.stopped) text_ += "  (stopped: what was there before is not complete)\n";
+    return std::move(text_);
+  }
+
+private:
+  std::string since(std::uint64_t us) const { return ago_text(us, session_.time_us()); }
+  void add_frames(StackId stack) { text_ += session_.stacks().frames(stack, "    ", session_.style); }
+
+  void add_block(const Tenant& block) {
+    if (block.ended != LifeEnd::Live) add_ender(block);
+    add_maker(block);
+    if (answer_.former) add_former(*answer_.former);
+    if (answer_.kind == AddressKind::FreedBlock) add_next();
+  }
+  void add_maker(const Tenant& life) {
+    text_ += fmt::format("  made {} by {} ({}, {})\n", since(life.time_us), thread_text(session_, life.owner.thread),
+                         life.from != 0 ? "realloc of " + hex(life.from) : kind_name(life.kind),
+                         moment_text(life.event, life.time_us));
+    add_frames(life.owner.stack);
+  }
+  void add_ender(const Tenant& life) {
+    if (life.ended == LifeEnd::Unseen) {
+      text_ += "  its release is not on the tape\n";
+      return;
+    }
+    text_ += fmt::format("  {} {} by {} ({}, {}), after a life of {}\n",
+                         life.ended == LifeEnd::Released ? "freed" : "given up", since(life.end_us),
+                         thread_text(session_, life.ender.thread),
+                         life.ended == LifeEnd::Reallocated
+                             ? (life.to == life.address ? "realloc in place" : "realloc moved it to " + hex(life.to))
+                             : kind_name(life.end_kind),
+                         moment_text(life.end_event, life.end_us), duration_text(life.end_us - life.time_us));
+    add_frames(life.ender.stack);
+  }
+  void add_former(const Tenant& former) {
+    text_ +=
+        fmt::format("  before that, {} {}\n", offset_words(answer_.address - former.address), a_block(former.size));
+    add_maker(former);
+    add_ender(former);
+  }
+  void add_next() {
+    if (const auto& piece = answer_.next_mapping) {
+      text_ += fmt::format("  mapped {} ({}) by\n    {}\n", since(piece->time_us),
+                           moment_text(piece->event, piece->time_us), session_.stacks().chain(piece->stack, 4));
+    } else if (const auto& next = answer_.next) {
+      text_ += fmt::format("  reused {} ({}) as part of {} of\n    {}\n", since(next->time_us),
+                           moment_text(next->event, next->time_us), a_block(next->size),
+                           session_.stacks().chain(next->owner.stack, 4));
+    } else {
+      text_ += "  not reused since\n";
+    }
+  }
+
+  void add_range(const SpaceRange& range) {
+    const std::string name = mapping_name(session_, range);
+    const std::string extent = hex(range.begin) + "-" + hex(range.end);
+    if (range.kind == RangeKind::Module) {
+      const Module* module = session_.symbols().modules().find_at_time(answer_.address, session_.time_us());
+      text_ += fmt::format("  in {}  {}{}\n", extent, name,
+                           module != nullptr ? "+" + hex(answer_.address - module->load_bias) : "");
+      return;
+    }
+    text_ += fmt::format("  in {}{}\n", extent, name.empty() ? "" : "  " + name);
+    if (const auto& before = answer_.before)
+      add_neighbour("before", *before, answer_.address - std::min(answer_.address, before->address + before->size));
+    if (const auto& after = answer_.after) add_neighbour("after", *after, after->address - answer_.address);
+    if (const auto& mapper = answer_.mapper) {
+      text_ += fmt::format("  mapped {} by {} ({})\n", since(mapper->time_us), thread_text(session_, mapper->thread),
+                           moment_text(mapper->event, mapper->time_us));
+      add_frames(mapper->stack);
+    }
+  }
+  void add_neighbour(const char* side, const Block& block, std::uint64_t gap) {
+    text_ += fmt::format("  {:<7}{}  {}, {} away  {}\n", side, hex(block.address), block_words(block.size),
+                         bytes_text(gap), session_.stacks().site(session_.heap().owner_of(block).stack));
+  }
+
+  void add_nearest_ranges() {
+    const AddressSpace& space = session_.space();
+    const auto after = std::partition_point(space.ranges.begin(), space.ranges.end(),
+                                            [&](const SpaceRange& range) { return range.begin <= answer_.address; });
+    const auto line = [&](const char* side, const SpaceRange& range, std::uint64_t gap) {
+      text_ += fmt::format("  {:<7}{}-{}  {}, {} away\n", side, hex(range.begin), hex(range.end),
+                           range.name != 0 ? printable(space.names[range.name]) : "anonymous", bytes_text(gap));
+    };
+    if (after != space.ranges.begin()) line("below", *std::prev(after), answer_.address - std::prev(after)->end);
+    if (after != space.ranges.end()) line("above", *after, after->begin - answer_.address);
+  }
+
+  Session& session_;
+  const Explanation& answer_;
+  std::string text_;
+};
+
+} // namespace
+
+std::string verdict_text(Session& session, const Explanation& answer) { return Verdict(session, answer).text(); }
+std::string details_text(Session& session, const Explanation& answer) { return Details(session, answer).text(); }
+
+} // namespace heaptape
