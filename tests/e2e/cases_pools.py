@@ -117,7 +117,7 @@ def blocks_that_overlap_in_one_pool_and_double_frees_are_found_by_verify(test):
     verdict = heaptape("verify", tape.path)
     check(verdict.returncode != 0, verdict.stdout)
     equal(verdict.stdout.count("(pool 'nodes')"), 2, verdict.stdout)
-    check("released already" in verdict.stdout, verdict.stdout)
+    check("already released" in verdict.stdout, verdict.stdout)
 
 
 @case
