@@ -92,7 +92,7 @@ TEST(AddressFacts, PoolsComeOutOfTheSamePassWhenAskedFor) {
 
 TEST(AddressFacts, ALargeBlockThatBeginsFarInFrontEndsWhetherItsStartWasKnownOrNot) {
   const Story story = Story().make(0x100'0000, 0x20'0000).end(0x100'0000);
-  for (const std::uint64_t start : {0, 0x100'0000}) {
+  for (const std::uint64_t start : {0ul, 0x100'0000ul}) {
     const AddressFacts facts = facts_in(story, {.address = 0x110'0000, .event = 2, .known_start = start});
     ASSERT_TRUE(facts.freed);
     EXPECT_EQ(facts.freed->end_event, 2u);

@@ -97,7 +97,7 @@ TEST_F(ProgramFile, AnInterpreterThatIsAPipeHoldsNobodyUp) {
 
 TEST_F(ProgramFile, WhatIsCutShortOrNoProgramIsLeftToTheKernel) {
   const std::string whole = elf(kMusl);
-  for (const std::size_t size : {0, 3, 15, 63, 64, 100, 180}) {
+  for (const std::size_t size : {0ul, 3ul, 15ul, 63ul, 64ul, 100ul, 180ul}) {
     EXPECT_EQ(fit(make("cut", whole.substr(0, size))), ProgramFit::Missing) << size;
   }
   EXPECT_EQ(fit(make("text", "echo hello\n")), ProgramFit::Missing);
