@@ -38,7 +38,7 @@ bool barrier_in_program() {
 RingSet::RingSet(const SharedMemory& memory, ThreadList& threads, RingSetOptions options)
     : memory_(memory), threads_(threads), options_(options), readers_(memory.config().slot_count),
       active_bits_(wire::claim_words(memory.config().slot_count)), idle_since_(memory.config().slot_count),
-      batch_(kBatch) {}
+      passed_by_(memory.config().slot_count), batch_(kBatch) {}
 
 bool RingSet::is_claimed(std::uint32_t index) const {
   const std::uint64_t word = memory_.claims()[index / wire::kSlotsPerClaim].load(std::memory_order_acquire);
@@ -53,6 +53,7 @@ void RingSet::activate(std::uint32_t index) {
   active_bits_[index / wire::kSlotsPerClaim] |= wire::claim_bit(index);
   active_.push_back(index);
   idle_since_[index] = last_safe_; // it was free when the round before looked
+  passed_by_[index] = false;
 }
 
 void RingSet::find_slots() {
@@ -96,14 +97,15 @@ std::uint64_t RingSet::read_one(SlotReader& reader, std::uint64_t now, Round& ro
 
   const std::size_t share = share_of_round();
   round.fullest = std::max(round.fullest, fill_of(reader));
-  std::size_t count = reader.read(share, threads_);
-  bool more = count == share;
-  if (exiting && !more) {
-    const std::size_t before = reader.queue().size();
+  const std::size_t before = reader.queue().size();
+  bool more = reader.read(share, threads_) == share;
+  const bool stalled =
+      reader.queue().size() == before && reader.fill() != 0 && reader.is_stalled(monotonic_ns(), options_.stuck_ns);
+  if (stalled || (exiting && !more)) {
     more = reader.read_past_holes(share, threads_);
-    count += reader.queue().size() - before;
-    if (!more) settle(reader);
+    if (exiting && !more) settle(reader);
   }
+  const std::size_t count = reader.queue().size() - before;
   round.read += count;
   queued_ += count;
   if (more) {
@@ -128,8 +130,10 @@ std::uint64_t RingSet::read_all(const TickClock& clock, Round& round) {
     SlotReader& reader = *readers_[index];
     const bool empty = reader.queue().empty();
     const std::uint64_t bound = read_one(reader, now, round);
-    const bool holds_all_up = stuck && empty && reader.queue().empty();
-    if (!holds_all_up) safe = std::min(safe, bound);
+    const bool holds_all_up = empty && reader.queue().empty() && bound < now;
+    // Who has held all others up for too long is not waited for again before it shows itself.
+    passed_by_[index] = holds_all_up && (stuck || passed_by_[index]);
+    if (!passed_by_[index]) safe = std::min(safe, bound);
   }
   return safe;
 }
@@ -150,9 +154,10 @@ bool RingSet::read_only_ring(Round& round, ItemConsumer& consumer) {
   round.fullest = fill_of(reader);
   const std::size_t count = reader.read(kSingleShare, threads_);
   bool more = count == kSingleShare;
-  if (exiting && !more) {
+  const bool stalled = count == 0 && reader.fill() != 0 && reader.is_stalled(monotonic_ns(), options_.stuck_ns);
+  if (stalled || (exiting && !more)) {
     more = reader.read_past_holes(kSingleShare, threads_);
-    if (!more) settle(reader);
+    if (exiting && !more) settle(reader);
   }
   round.read = count;
   round.more = more;

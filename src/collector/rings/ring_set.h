@@ -119,6 +119,7 @@ private:
   std::vector<std::uint32_t> active_;                // slots in use, or with items still queued
   std::vector<std::uint64_t> active_bits_;           // the same, laid out as the program's claims
   std::vector<std::uint64_t> idle_since_;            // per slot: nothing can still appear that is older than this
+  std::vector<bool> passed_by_;                      // per slot: its thread stays inside a hook; the others go on
   std::vector<RingItem> batch_;
   std::size_t next_reaped_ = 0;
   std::uint64_t queued_ = 0;

@@ -261,6 +261,18 @@ TEST(RingSet, AThreadStuckInsideAHookHoldsUpABoundedNumberForABoundedTime) {
   EXPECT_GT(pipeline.rings.forced_rounds(), 0u);
 }
 
+TEST(RingSet, AFullRingWhoseNextRecordIsNeverFinishedIsReadPastIt) {
+  FakeProgram program(2, 128);
+  Pipeline pipeline(program, {.stuck_ns = 0});
+  FakeThread thread(program, 0, 100, 1);
+  pipeline.round();
+  (void)thread.reserve(); // a hook was interrupted before it wrote this one
+  for (std::uint64_t i = 1; thread.has_room(); ++i) thread.malloc(10 + i, i * 16, 8);
+  pipeline.round();
+  EXPECT_EQ(thread.slot.taken.load(), thread.slot.reserved.load());
+  EXPECT_EQ(pipeline.rings.holes(), 1u);
+}
+
 TEST(RingSet, WaitingThreadsAreWokenWhenThereIsRoom) {
   FakeProgram program(2, 8);
   Pipeline pipeline(program);

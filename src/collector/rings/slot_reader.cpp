@@ -121,6 +121,19 @@ bool SlotReader::has_ready() const {
   return (word0 & wire::kPhaseBit) == phase_at(position_);
 }
 
+bool SlotReader::is_stalled(std::uint64_t now_ns, std::uint64_t patience_ns) {
+  constexpr std::uint64_t kSlack = 64; // a thread waits before the ring is full to the brim
+  const std::uint64_t full = capacity_ - std::min<std::uint64_t>(kSlack, capacity_ / 2);
+  const std::uint64_t used = slot_.reserved.load(std::memory_order_relaxed) - position_;
+  // A count beyond the ring makes no sense; the recorder sees that for itself, and gives up.
+  if (has_ready() || used < full || used > capacity_) {
+    full_since_ns_ = 0;
+    return false;
+  }
+  if (full_since_ns_ == 0) full_since_ns_ = now_ns;
+  return now_ns - full_since_ns_ >= patience_ns;
+}
+
 std::uint64_t SlotReader::fill() const {
   const std::uint64_t reserved = slot_.reserved.load(std::memory_order_relaxed);
   return reserved > position_ ? std::min<std::uint64_t>(reserved - position_, capacity_) : 0;

@@ -43,6 +43,10 @@ public:
 
   // The next record is ready, so read() would yield something.
   bool has_ready() const;
+  // The ring has been full for this long, and its next record has not become ready: its thread waits for space that only a record
+  // it will never finish keeps from it (a signal handler that interrupted the hook fills the ring, or somebody has written
+  // over it). Then read_past_holes() is the way on.
+  bool is_stalled(std::uint64_t now_ns, std::uint64_t patience_ns);
   // Records reserved and not yet taken, as the program says, at most the capacity.
   std::uint64_t fill() const;
 
@@ -71,6 +75,7 @@ private:
   std::uint32_t capacity_;
   unsigned shift_;
   std::uint64_t position_ = 0;
+  std::uint64_t full_since_ns_ = 0;  // 0: it is not, or something is ready
   std::optional<std::uint64_t> end_; // of what the thread that is gone has written
   std::uint32_t item_slot_;          // where the items are said to come from
   bool borrowed_ = false;            // its thread has been in other slots, and is ended by others

@@ -18,6 +18,35 @@ constexpr std::uint64_t kPatienceNs = 2'000'000'000;
 constexpr std::uint64_t kPatienceLostNs = 10'000'000;
 constinit std::atomic<std::uint64_t> g_patience_ns{kPatienceNs};
 
+std::uint64_t now_ns() noexcept {
+  timespec now{};
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// Whether a thread waits in vain: the collector goes round and round, but never takes anything out of this ring. It passes by a
+// thread that holds it up after two seconds, so after ten this one is not among those it reads: somebody has written over
+// our memory.
+class InVain {
+public:
+  bool operator()(std::uint64_t taken, std::uint32_t drained) noexcept {
+    constexpr std::uint64_t kLongestNs = 10'000'000'000;
+    constexpr std::uint32_t kFewestRounds = 1000; // a collector that is stopped, or waits for a disk, makes none
+    if (since_ns_ == 0 || taken != taken_) {
+      since_ns_ = now_ns();
+      taken_ = taken;
+      drained_ = drained;
+      return false;
+    }
+    return drained - drained_ >= kFewestRounds && now_ns() - since_ns_ >= kLongestNs;
+  }
+
+private:
+  std::uint64_t since_ns_ = 0;
+  std::uint64_t taken_ = 0;
+  std::uint32_t drained_ = 0;
+};
+
 // A moment's sleep until the collector has taken something; in a sandbox only a moment.
 void wait_a_little(wire::Header& header, std::uint32_t drained) noexcept {
   if (in_sandbox()) {
@@ -51,11 +80,17 @@ bool collector_is_gone(const wire::Header& header) noexcept {
 bool make_room(ThreadState& thread) noexcept {
   wire::Header& header = *g_recorder.header;
   const std::uint64_t capacity = thread.ring_mask + 1;
+  InVain in_vain;
   for (unsigned looks = 0;; ++looks) {
     const std::uint32_t drained = header.drained.load(std::memory_order_acquire);
     const std::uint64_t reserved = thread.slot->reserved.load(std::memory_order_relaxed);
     const std::uint64_t taken = thread.slot->taken.load(std::memory_order_acquire); // pairs with the collector's store
     const std::uint64_t used = reserved - taken;
+    if (used >
+        capacity) { // nobody reserves beyond the ring: somebody has written over the slot, and no waiting will mend it
+      stop_recorder(wire::OffReason::Internal);
+      return false;
+    }
     if (used >= capacity / 2) wake_collector(header);
     if (used < capacity - kSlack) {
       // Look again after another quarter, so that the collector is woken long before the ring is full.
@@ -73,17 +108,16 @@ bool make_room(ThreadState& thread) noexcept {
       count_loss(wire::Loss::RingFull);
       return false;
     }
+    if (!in_sandbox() && in_vain(taken, drained)) {
+      stop_recorder(wire::OffReason::Internal);
+      return false;
+    }
     wait_for_collector(header, looks, drained);
   }
 }
 
 bool await_answer(ThreadState& thread, std::uint32_t question) noexcept {
   if (in_sandbox()) return false;
-  const auto now_ns = [] {
-    timespec now{};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
-  };
   wire::Header& header = *g_recorder.header;
   const std::uint64_t limit_ns = now_ns() + g_patience_ns.load(std::memory_order_relaxed);
   while (true) {

@@ -88,6 +88,16 @@ TEST_F(RingTest, ACollectorThatDiedSwitchesRecordingOffInsteadOfHanging) {
   EXPECT_GT(memory.loss(wire::Loss::AfterCollector), 0u);
 }
 
+TEST_F(RingTest, ASlotThatSomebodyWroteOverSwitchesRecordingOffInsteadOfHanging) {
+  TestMemory memory(2, 128);
+  begin(memory);
+  event(0x1000);
+  memory.slot(0).reserved.store(std::uint64_t{1} << 40);
+  event(0x2000);
+  EXPECT_FALSE(is_recording());
+  EXPECT_EQ(memory.header().off_reason.load(), static_cast<std::uint32_t>(wire::OffReason::Internal));
+}
+
 TEST_F(RingTest, RecordsThatWereNeverFinishedBecomeFillers) {
   TestMemory memory;
   begin(memory);
