@@ -9,6 +9,8 @@
 //    release goes in front;
 //  - a release names an unknown address that another thread's allocation, stamped a little later, returns: the
 //    allocation goes in front. (The processor may read the clock for a release before the pointer has arrived.)
+//  - a release names a block whose realloc is still under way elsewhere, and that realloc, stamped a little later, ends
+//    with the block where it was: its end goes in front.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +19,7 @@
 
 #include "analysis/heap/heap_model.h"
 #include "collector/events/answer_desk.h"
+#include "collector/events/begun_calls.h"
 #include "collector/events/cpu_collector.h"
 #include "collector/events/mark_collector.h"
 #include "collector/events/paused_blocks.h"
@@ -78,18 +81,7 @@ public:
   void consume(std::span<RingItem> items) override;
 
 private:
-  // A realloc or mremap whose end has not come yet. Signal handlers may begin more of them inside, so they form a
-  // stack.
-  struct Begun {
-    EventKind kind;
-    bool released; // a ReallocRelease was written for it
-    bool paused;   // its block is not on the tape
-    std::uint32_t thread;
-    std::uint64_t address;
-    std::uint64_t size;
-  };
-  static constexpr std::size_t kMostBegun = 64; // left behind by longjmp; older ones are dropped
-  static constexpr unsigned kMostRepairs = 64;  // inside each other, each on the collector's stack
+  static constexpr unsigned kMostRepairs = 64; // inside each other, each on the collector's stack
   // In the copy of a ReallocBegin, whose stack field is unused: its block has already ended.
   static constexpr std::uint64_t kReleasedBit = std::uint64_t{1} << 32;
 
@@ -102,7 +94,7 @@ private:
   void make_room_among_paused(const RingItem& item);
   void add_mark(const RingItem& item);
   void begin(const RingItem& item);
-  Begun end(const RingItem& item, EventKind begin_kind);
+  void end_realloc_in_place(const RingItem& release);
   void finish_realloc(const RingItem& item);
   void finish_mremap(const RingItem& item);
   void take_in_pool(const RingItem& item);
@@ -129,15 +121,8 @@ private:
   RingSet& rings_;
   Sink& sink_;
   RepairWindows windows_;
-  std::vector<Begun>& under_way(std::uint32_t slot) {
-    if (slot >= under_way_.size()) [[unlikely]]
-      under_way_.resize(slot + 1);
-    return under_way_[slot];
-  }
-
-  std::vector<std::vector<Begun>> under_way_; // by slot, as far as any was needed
-  std::uint64_t begun_ = 0;                   // how many, over all slots
-  RingItem* rest_ = nullptr;                  // of the batch at hand: what comes after the current item
+  BegunCalls begun_;         // reallocs and mremaps; signal handlers may begin more of them inside
+  RingItem* rest_ = nullptr; // of the batch at hand: what comes after the current item
   RingItem* rest_end_ = nullptr;
   unsigned repairs_ = 0; // under way: one may need another
 };

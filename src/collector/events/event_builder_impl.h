@@ -59,6 +59,8 @@ template <class Sink>
 
 template <class Sink>
 [[gnu::always_inline]] inline void EventBuilder<Sink>::take_in_release(const RingItem& item) {
+  if (!begun_.empty()) [[unlikely]]
+    end_realloc_in_place(item);
   Event event = event_of(item, 0);
   event.number = count_ + 1;
   std::uint64_t allocated_at = 0;
@@ -125,16 +127,17 @@ template <class Sink>
   switch (item.kind()) {
   case EventKind::None: break; // moved elsewhere by a repair, or a hook that was given up
   case EventKind::ThreadStart:
-    begun_ -= under_way(item.slot).size();
-    under_way(item.slot).clear();
+    begun_.forget(item.slot);
     marks_.forget(item.slot);
     break;
   case EventKind::ReallocBegin:
   case EventKind::MremapBegin: begin(item); break;
   case EventKind::ReallocFailed:
-    if (const Begun begun = end(item, EventKind::ReallocBegin); begun.paused) paused_.put_back(begun.address);
+    if (const BegunCall begun = begun_.end(item.slot, EventKind::ReallocBegin); begun.paused) {
+      paused_.put_back(begun.address);
+    }
     break;
-  case EventKind::MremapFailed: end(item, EventKind::MremapBegin); break;
+  case EventKind::MremapFailed: (void)begun_.end(item.slot, EventKind::MremapBegin); break;
   case EventKind::Realloc:
   case EventKind::ReallocArray: finish_realloc(item); break;
   case EventKind::Mremap: finish_mremap(item); break;
@@ -163,39 +166,27 @@ template <class Sink>
 
 template <class Sink>
 void EventBuilder<Sink>::begin(const RingItem& item) {
-  std::vector<Begun>& begun = under_way(item.slot);
-  if (begun.size() == kMostBegun) {
-    begun.erase(begun.begin());
-    --begun_;
-  }
   const bool is_realloc = item.kind() == EventKind::ReallocBegin;
   const bool released = is_realloc && (item.word2 & kReleasedBit) != 0;
   bool paused = false;
+  if (is_realloc && !released && !begun_.empty()) end_realloc_in_place(item);
   if (is_realloc && !released && item.address() != 0 && !model_.is_live(item.address())) {
     paused = paused_.take(item.address());
     if (!paused) look_for_maker(item);
     if (!paused && !model_.is_live(item.address())) paused = paused_.take(item.address());
   }
-  begun.push_back({item.kind(), released, paused, item.thread, item.address(), item.size()});
-  ++begun_;
-}
-
-template <class Sink>
-auto EventBuilder<Sink>::end(const RingItem& item, EventKind begin_kind) -> Begun {
-  std::vector<Begun>& begun = under_way(item.slot);
-  for (std::size_t i = begun.size(); i-- > 0;) {
-    if (begun[i].kind != begin_kind) continue;
-    const Begun found = begun[i];
-    begun_ -= begun.size() - i; // what began inside and never ended was left by a longjmp
-    begun.resize(i);
-    return found;
-  }
-  return Begun{};
+  begun_.add({.kind = item.kind(),
+              .released = released,
+              .paused = paused,
+              .slot = item.slot,
+              .thread = item.thread,
+              .address = item.address(),
+              .size = item.size()});
 }
 
 template <class Sink>
 void EventBuilder<Sink>::finish_realloc(const RingItem& item) {
-  const Begun begun = end(item, EventKind::ReallocBegin);
+  const BegunCall begun = begun_.end(item.slot, EventKind::ReallocBegin);
   if (item.address() == 0 && begun.address == 0) {
     ++damaged_;
     return;
@@ -213,7 +204,7 @@ void EventBuilder<Sink>::finish_realloc(const RingItem& item) {
 // The block that was ended is on the tape or not; the one that was made is not. To the tape it is a realloc that frees.
 template <class Sink>
 void EventBuilder<Sink>::finish_paused_realloc(const RingItem& item) {
-  const Begun begun = end(item, EventKind::ReallocBegin);
+  const BegunCall begun = begun_.end(item.slot, EventKind::ReallocBegin);
   if (!begun.paused && begun.address != 0 && (begun.released || model_.is_live(begun.address))) {
     Event event = event_of(item, 0);
     event.kind = EventKind::Realloc;
@@ -227,7 +218,7 @@ void EventBuilder<Sink>::finish_paused_realloc(const RingItem& item) {
 
 template <class Sink>
 void EventBuilder<Sink>::finish_mremap(const RingItem& item) {
-  const Begun begun = end(item, EventKind::MremapBegin);
+  const BegunCall begun = begun_.end(item.slot, EventKind::MremapBegin);
   Event event = event_of(item, item.size());
   event.old_address = begun.address;
   event.old_size = begun.size;
@@ -275,16 +266,11 @@ template <class Sink>
   Event release;
   release.address = address;
   release.kind = EventKind::ReallocRelease;
-  if (begun_ != 0) {
-    for (std::uint32_t other = 0; other < under_way_.size(); ++other) {
-      for (Begun& begun : under_way_[other]) {
-        if (begun.kind != EventKind::ReallocBegin || begun.released || begun.address != address) continue;
-        begun.released = true;
-        release.thread = ThreadId(begun.thread);
-        release.stack = stack_of_realloc(other, until);
-        return put_in_front(release, event);
-      }
-    }
+  if (BegunCall* const begun = begun_.realloc_of(address); begun != nullptr) {
+    begun->released = true;
+    release.thread = ThreadId(begun->thread);
+    release.stack = stack_of_realloc(begun->slot, until);
+    return put_in_front(release, event);
   }
   RingItem* late = find_ahead(until, [&](const RingItem& item) {
     return item.slot != slot && item.address() == address &&
@@ -313,6 +299,20 @@ template <class Sink>
   ++repairs_;
   take_in(copy);
   --repairs_;
+}
+
+template <class Sink>
+[[gnu::noinline]] void EventBuilder<Sink>::end_realloc_in_place(const RingItem& release) {
+  const BegunCall* const begun = begun_.realloc_of(release.address());
+  if (begun == nullptr || begun->slot == release.slot || repairs_ == kMostRepairs) return;
+  const std::uint64_t until = release.time() + clock_.ticks_of_us(windows_.early_release_us);
+  RingItem* end = find_ahead(until, [&](const RingItem& item) {
+    return item.slot == begun->slot && (is_reallocation(item.kind()) || item.kind() == EventKind::PausedRealloc ||
+                                        item.kind() == EventKind::ReallocFailed);
+  });
+  if (end == nullptr || (end->kind() != EventKind::ReallocFailed && end->address() != release.address())) return;
+  ++reordered_;
+  take_in_early(*end, release.time());
 }
 
 template <class Sink>

@@ -197,6 +197,45 @@ TEST(EventBuilder, AReallocStampedALittleLateMovesInFrontOfTheReleaseOfItsBlock)
   EXPECT_EQ(pipeline.builder.model().totals().live_blocks, 0u);
 }
 
+TEST(EventBuilder, AReallocInPlaceStampedALittleLateEndsInFrontOfTheReleaseOfItsBlock) {
+  for (const EventKind release : {EventKind::Free, EventKind::ReallocBegin}) {
+    FakeProgram program;
+    Pipeline pipeline(program);
+    FakeThread a(program, 0, 100, 1), b(program, 1, 101, 2);
+    a.malloc(5 * kUs, 0x1000, 16);
+    a.realloc_begin(9 * kUs, 0x1000);
+    b.put(release, 10 * kUs, 0x1000); // read its clock before the pointer had arrived
+    a.realloc_end(10 * kUs + 1, 0x1000, 32);
+    if (release == EventKind::ReallocBegin) b.realloc_end(11 * kUs, 0x2000, 64);
+    pipeline.round();
+    const auto& events = pipeline.events();
+    ASSERT_EQ(events.size(), 3u);
+    EXPECT_EQ(events[1].kind, EventKind::Realloc);
+    EXPECT_EQ(events[1].old_address, 0x1000u);
+    EXPECT_EQ(events[1].address, 0x1000u);
+    EXPECT_EQ(events[2].thread, ThreadId(2));
+    EXPECT_EQ(pipeline.builder.reordered(), 1u);
+    EXPECT_EQ(pipeline.builder.model().totals().live_blocks, release == EventKind::Free ? 0u : 1u);
+    EXPECT_EQ(pipeline.builder.model().totals().unknown_releases, 0u);
+  }
+}
+
+TEST(EventBuilder, AFailedReallocStampedALittleLateLeavesItsBlockToTheRelease) {
+  FakeProgram program;
+  Pipeline pipeline(program);
+  FakeThread a(program, 0, 100, 1), b(program, 1, 101, 2);
+  a.malloc(5 * kUs, 0x1000, 16);
+  a.realloc_begin(9 * kUs, 0x1000);
+  b.free(10 * kUs, 0x1000);
+  a.put(EventKind::ReallocFailed, 10 * kUs + 1, 0x1000);
+  a.malloc(20 * kUs, 0x1000, 8);
+  pipeline.round();
+  ASSERT_EQ(pipeline.events().size(), 3u);
+  EXPECT_EQ(pipeline.events()[1].kind, EventKind::Free);
+  EXPECT_EQ(pipeline.events()[2].kind, EventKind::Malloc);
+  EXPECT_EQ(pipeline.builder.model().totals().live_bytes, 8u);
+}
+
 TEST(EventBuilder, AReleaseOfAnUnknownBlockStaysAnEvent) {
   FakeProgram program;
   Pipeline pipeline(program);
