@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "base/format_into.h"
 #include "base/result.h"
 
 namespace heaptape::cli {
@@ -29,7 +30,7 @@ public:
   }
   template <class... Args>
   void print(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(fmt::appender(buffer_), format, std::forward<Args>(args)...);
+    format_into(buffer_, format, std::forward<Args>(args)...);
   }
 
   // Writes what is left. False when something could not be written; that has been reported.

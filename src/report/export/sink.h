@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/format_into.h"
 #include "base/result.h"
 #include "report/text/json_text.h"
 
@@ -29,7 +30,7 @@ public:
 
   template <class... Args>
   void print(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(fmt::appender(buffer_), format, std::forward<Args>(args)...);
+    format_into(buffer_, format, std::forward<Args>(args)...);
     write_if_full();
   }
   void add(std::string_view text) {

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
-
+#include "base/format_into.h"
 #include "report/map/png_canvas.h"
 #include "report/text/text_style.h"
 
@@ -55,18 +54,17 @@ SvgCanvas::SvgCanvas(std::size_t width, std::size_t height, std::string_view tit
 }
 
 void SvgCanvas::rectangle(double x, double y, double width, double height, Rgb color) {
-  fmt::format_to(std::back_inserter(out_), "<rect x=\"{:g}\" y=\"{:g}\" width=\"{:g}\" height=\"{:g}\" fill=\"{}\"/>\n",
-                 x, y, width, height, hex(color));
+  format_into(out_, "<rect x=\"{:g}\" y=\"{:g}\" width=\"{:g}\" height=\"{:g}\" fill=\"{}\"/>\n", x, y, width, height,
+              hex(color));
 }
 
 void SvgCanvas::text(double x, double y, std::string_view text, const Lettering& lettering) {
   const std::string_view anchor = lettering.align == Align::Right    ? " text-anchor=\"end\""
                                   : lettering.align == Align::Middle ? " text-anchor=\"middle\""
                                                                      : "";
-  fmt::format_to(std::back_inserter(out_),
-                 "<text x=\"{:g}\" y=\"{:g}\" font-size=\"{:g}\" fill=\"{}\"{}{} xml:space=\"preserve\">{}</text>\n", x,
-                 y, lettering.size, hex(lettering.color), anchor, lettering.bold ? " font-weight=\"bold\"" : "",
-                 escaped(text));
+  format_into(out_, "<text x=\"{:g}\" y=\"{:g}\" font-size=\"{:g}\" fill=\"{}\"{}{} xml:space=\"preserve\">{}</text>\n",
+              x, y, lettering.size, hex(lettering.color), anchor, lettering.bold ? " font-weight=\"bold\"" : "",
+              escaped(text));
 }
 
 double SvgCanvas::text_width(std::string_view text, const Lettering& lettering) const {
@@ -79,10 +77,10 @@ void SvgCanvas::image(double x, double y, std::size_t width, std::size_t height,
     state_ = png.error();
     return;
   }
-  fmt::format_to(std::back_inserter(out_),
-                 "<image x=\"{:g}\" y=\"{:g}\" width=\"{}\" height=\"{}\" style=\"image-rendering:pixelated\" "
-                 "href=\"data:image/png;base64,{}\"/>\n",
-                 x, y, width, height, base64(png.value()));
+  format_into(out_,
+              "<image x=\"{:g}\" y=\"{:g}\" width=\"{}\" height=\"{}\" style=\"image-rendering:pixelated\" "
+              "href=\"data:image/png;base64,{}\"/>\n",
+              x, y, width, height, base64(png.value()));
 }
 
 Result<std::string> SvgCanvas::file() {

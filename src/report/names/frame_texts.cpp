@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
-
+#include "base/format_into.h"
 #include "base/number_text.h"
 #include "base/path_text.h"
 #include "report/text/json_text.h"
@@ -35,19 +34,18 @@ std::string_view FrameTexts::of(StackId node, std::uint64_t time_us) {
 }
 
 void FrameTexts::write(const Frame& frame) {
-  const auto out = std::back_inserter(latest_);
   const std::string_view module = frame.module != nullptr ? base_name(frame.module->path) : std::string_view();
   if (form_ == FrameForm::Text) {
-    fmt::format_to(out, "{:#014x}  ", frame.pc);
+    format_into(latest_, "{:#014x}  ", frame.pc);
     if (frame.module == nullptr)
       latest_ += '?';
     else
-      fmt::format_to(out, "{}+{:#x}", printable(module), frame.offset);
+      format_into(latest_, "{}+{:#x}", printable(module), frame.offset);
     return;
   }
-  fmt::format_to(out, R"({{"pc":"{:#x}")", frame.pc);
+  format_into(latest_, R"({{"pc":"{:#x}")", frame.pc);
   if (frame.module != nullptr)
-    fmt::format_to(out, R"(,"module":{},"offset":"{:#x}")", json_string(module), frame.offset);
+    format_into(latest_, R"(,"module":{},"offset":"{:#x}")", json_string(module), frame.offset);
   latest_ += '}';
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/format_into.h"
 #include "base/number_text.h"
 #include "base/path_text.h"
 
@@ -42,17 +43,16 @@ std::vector<Mark> marks_between(const TapeReader& tape, const EventFilter& filte
 // Names that tell threads apart: not those that all threads of a program have from the beginning.
 void append_thread_names(fmt::memory_buffer& out, const TapeReader& tape) {
   constexpr std::size_t kMost = 40;
-  const auto to = fmt::appender(out);
   std::size_t named = 0;
   const std::string usual = tape.threads().empty() ? "" : tape.threads().front().name;
   for (const Thread& thread : tape.threads()) {
     if (thread.name.empty() || (thread.name == usual && thread.id != tape.threads().front().id)) continue;
     if (thread.name == usual && thread.name == short_program_name(tape)) continue;
     if (++named > kMost) {
-      fmt::format_to(to, "# ... ('heaptape threads' lists all)\n");
+      format_into(out, "# ... ('heaptape threads' lists all)\n");
       return;
     }
-    fmt::format_to(to, "# T{} is {}\n", thread.id.value, printable(thread.name));
+    format_into(out, "# T{} is {}\n", thread.id.value, printable(thread.name));
   }
 }
 
@@ -128,29 +128,28 @@ SampleDump::SampleDump(const TapeReader& tape, DumpRequest request)
       frames_(tape.modules(), tape.stacks(), form_of(request_)) {}
 
 void SampleDump::append(fmt::memory_buffer& out, const CpuSample& sample) {
-  const auto to = fmt::appender(out);
   if (!request_.json) {
-    fmt::format_to(to, "{:>12}  T{:<5} {:>8} {:>8}\n", seconds_text(sample.time_us), sample.thread.value, sample.weight,
-                   sample.segment);
+    format_into(out, "{:>12}  T{:<5} {:>8} {:>8}\n", seconds_text(sample.time_us), sample.thread.value, sample.weight,
+                sample.segment);
     if (request_.stacks) append_stack(out, as_event(sample), frames_);
     return;
   }
-  fmt::format_to(to, R"({{"time_us":{},"thread":{},"tid":{},"weight":{},"segment":{},"stack":{})", sample.time_us,
-                 sample.thread.value, kernel_ids_.of(sample.thread), sample.weight, sample.segment, sample.stack.value);
+  format_into(out, R"({{"time_us":{},"thread":{},"tid":{},"weight":{},"segment":{},"stack":{})", sample.time_us,
+              sample.thread.value, kernel_ids_.of(sample.thread), sample.weight, sample.segment, sample.stack.value);
   if (request_.stacks) {
-    fmt::format_to(to, R"(,"frames":[)");
+    format_into(out, R"(,"frames":[)");
     const char* separator = "";
     frames_.each_node(sample.stack, [&](StackId node, std::uint64_t) {
-      fmt::format_to(to, "{}{}", separator, frames_.of(node, sample.time_us));
+      format_into(out, "{}{}", separator, frames_.of(node, sample.time_us));
       separator = ",";
     });
-    fmt::format_to(to, "]");
+    format_into(out, "]");
   }
-  fmt::format_to(to, "}}\n");
+  format_into(out, "}}\n");
 }
 
 bool SampleDump::next(fmt::memory_buffer& out) {
-  if (!begun_ && !request_.json) fmt::format_to(fmt::appender(out), "# time in s  thread  periods  segment\n");
+  if (!begun_ && !request_.json) format_into(out, "# time in s  thread  periods  segment\n");
   begun_ = true;
   const std::vector<CpuSample>& samples = tape_.cpu().samples;
   while (next_sample_ < samples.size()) {

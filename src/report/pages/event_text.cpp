@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/format_into.h"
 #include "report/figures/pools.h"
 #include "report/text/json_text.h"
 #include "report/text/mark_text.h"
@@ -79,9 +80,8 @@ ColumnWidths ColumnWidths::of(const TapeReader& tape) {
 }
 
 void append_titles(fmt::memory_buffer& out, const ColumnWidths& widths) {
-  fmt::format_to(fmt::appender(out), "#{:>{}}  {:>{}}  {:>{}}  {:<{}} {:<14} {:>{}}\n", "event", widths.number - 1,
-                 "seconds", widths.time, "thread", widths.thread + 1, "kind", kKindWidth, "address", "size",
-                 kSizeWidth);
+  format_into(out, "#{:>{}}  {:>{}}  {:>{}}  {:<{}} {:<14} {:>{}}\n", "event", widths.number - 1, "seconds",
+              widths.time, "thread", widths.thread + 1, "kind", kKindWidth, "address", "size", kSizeWidth);
 }
 
 void append_event(fmt::memory_buffer& out, const Event& event, const ColumnWidths& widths,
@@ -120,8 +120,8 @@ void append_event(fmt::memory_buffer& out, const Event& event, const ColumnWidth
 void append_mark(fmt::memory_buffer& out, const Mark& mark, const ColumnWidths& widths) {
   put_spaces(out, widths.number + 2);
   put_time(out, mark.time_us, widths.time);
-  fmt::format_to(fmt::appender(out), "  T{:<{}}  {:<{}} {}\n", mark.thread.value, widths.thread,
-                 mark_kind_name(mark.kind), kKindWidth, mark_words(mark));
+  format_into(out, "  T{:<{}}  {:<{}} {}\n", mark.thread.value, widths.thread, mark_kind_name(mark.kind), kKindWidth,
+              mark_words(mark));
 }
 
 void append_mark_json(fmt::memory_buffer& out, const Mark& mark) {

@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "base/format_into.h"
 #include "base/number_text.h"
 #include "report/text/json_text.h"
 
@@ -36,11 +37,11 @@ public:
   }
   void number(std::string_view key, std::uint64_t value) {
     name(key);
-    fmt::format_to(fmt::appender(out_), "{}", value);
+    format_into(out_, "{}", value);
   }
   void address(std::string_view key, std::uint64_t value) {
     name(key);
-    fmt::format_to(fmt::appender(out_), "\"{:#x}\"", value);
+    format_into(out_, "\"{:#x}\"", value);
   }
   void put(std::string_view piece) { out_.append(piece.data(), piece.data() + piece.size()); }
 
@@ -161,7 +162,7 @@ std::string info_json(const std::string& name, const TapeReader& tape, const Tap
     append_modules(out, tape.modules());
     top.number("file_bytes", tape.file_bytes());
     top.name("bytes_per_event");
-    fmt::format_to(fmt::appender(out), "{:.4f}", facts.bytes_per_event);
+    format_into(out, "{:.4f}", facts.bytes_per_event);
     top.name("blocks");
     {
       JsonList array = lines_array(out);

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <span>
 
+#include "base/format_into.h"
 #include "base/number_text.h"
 #include "report/figures/pools.h"
 #include "report/pages/loss_text.h"
@@ -38,7 +38,7 @@ public:
 private:
   template <class... Args>
   void print(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+    format_into(out_, format, std::forward<Args>(args)...);
   }
   template <class... Args>
   void line(std::string_view label, fmt::format_string<Args...> format, Args&&... args) {

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/format_into.h"
+
 namespace heaptape {
 namespace {
 
@@ -43,7 +45,7 @@ void append_json_string(fmt::memory_buffer& out, std::string_view text) {
       out.push_back('\\');
       out.push_back(c);
     } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      fmt::format_to(fmt::appender(out), "\\u{:04x}", static_cast<unsigned>(c));
+      format_into(out, "\\u{:04x}", static_cast<unsigned>(c));
     } else {
       put(text.substr(0, length));
     }
