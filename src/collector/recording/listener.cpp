@@ -1,5 +1,6 @@
 #include "collector/recording/listener.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -10,6 +11,8 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
+#include <optional>
 #include <set>
 
 #include "base/system_error.h"
@@ -37,27 +40,48 @@ Error cannot_listen(const std::string& path) {
   return {ErrorCode::Io, "cannot listen on " + path + ": " + system_message(errno)};
 }
 
-// A socket in use is left alone; one that was left behind is replaced.
-Result<UniqueFd> listen_at(const std::string& path) {
-  const auto address = socket_address(path);
+// Errors speak of `path`.
+Result<UniqueFd> listen_under(const std::string& name, const std::string& path) {
+  const auto address = socket_address(name);
   if (!address) return Error{ErrorCode::Usage, "'" + path + "' is too long for the path of a socket"};
-  const auto* generic = reinterpret_cast<const sockaddr*>(&*address);
-  struct stat facts {};
-  if (::lstat(path.c_str(), &facts) == 0) {
-    if (!S_ISSOCK(facts.st_mode)) return Error{ErrorCode::Exists, path + " exists and is not a socket"};
-    const UniqueFd probe(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-    if (::connect(probe.get(), generic, sizeof *address) == 0) {
-      return Error{ErrorCode::Exists, "another process already listens on " + path};
-    }
-    if (errno == ECONNREFUSED) ::unlink(path.c_str());
-  }
   UniqueFd listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener) return cannot_listen(path);
   const mode_t before = ::umask(0177);
-  const bool bound = ::bind(listener.get(), generic, sizeof *address) == 0;
+  const bool bound = ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) == 0;
   ::umask(before);
   if (!bound || ::listen(listener.get(), 128) != 0) return cannot_listen(path);
   return listener;
+}
+
+// A socket that was left behind is removed; one in use, or another file, is an error.
+std::optional<Error> clear(const std::string& path) {
+  const auto address = socket_address(path);
+  if (!address) return Error{ErrorCode::Usage, "'" + path + "' is too long for the path of a socket"};
+  struct stat facts {};
+  if (::lstat(path.c_str(), &facts) != 0) return std::nullopt;
+  if (!S_ISSOCK(facts.st_mode)) return Error{ErrorCode::Exists, path + " exists and is not a socket"};
+  const UniqueFd probe(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) == 0) {
+    return Error{ErrorCode::Exists, "another process already listens on " + path};
+  }
+  if (errno == ECONNREFUSED) ::unlink(path.c_str());
+  return std::nullopt;
+}
+
+// The socket gets its name when it already listens: who sees the name can connect, and a second collector never takes a
+// socket that is about to listen for one that was left behind.
+Result<UniqueFd> listen_at(const std::string& path) {
+  if (std::optional<Error> hindrance = clear(path)) return *std::move(hindrance);
+  const std::string first_name = path + "." + std::to_string(::getpid());
+  if (!socket_address(first_name)) return listen_under(path, path); // no room for it
+  Result<UniqueFd> listener = listen_under(first_name, path);
+  if (!listener) return listener;
+  if (::renameat2(AT_FDCWD, first_name.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) return listener;
+  const int reason = errno;
+  ::unlink(first_name.c_str());
+  if (reason == EEXIST) return Error{ErrorCode::Exists, "another process already listens on " + path};
+  errno = reason;
+  return reason == EINVAL ? listen_under(path, path) : cannot_listen(path); // a file system that cannot do this
 }
 
 class Listener {
