@@ -157,4 +157,13 @@ struct Pipeline {
   EventBuilder<EventList> builder;
 };
 
+using Addresses = std::vector<std::uint64_t>;
+
+// Of the events that came out, in their order.
+inline Addresses addresses(const Pipeline& pipeline) {
+  Addresses list;
+  for (const Event& event : pipeline.events()) list.push_back(event.address);
+  return list;
+}
+
 } // namespace heaptape

@@ -4,13 +4,11 @@
 
 #include <random>
 
+#include "analysis/heap/cost_for_test.h"
 #include "report/names/stacks_for_test.h"
 #include "wire/stack_roots.h"
 
 namespace heaptape {
-
-void PrintTo(const Cost& cost, std::ostream* out) { *out << cost.bytes << " bytes in " << cost.blocks << " blocks"; }
-
 namespace {
 
 using test::Stacks;
