@@ -3,8 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 
 #include "tape/format.h"
+#include "tape/tape_parts.h"
 
 namespace heaptape::format {
 
@@ -16,11 +19,11 @@ enum EventColumn : std::uint8_t {
   Sites,     // two bytes per site that is known but was not expected
   NewSites,  // kind and stack of each new site
   Sizes,     // varint per size that was not expected
-  Positions, // small codes: places in a list of freed chunks, origins of reallocated chunks
-  Strays,    // varint per reuse of a chunk from before this EVENTS chunk
+  Positions, // small codes: places in a list of freed blocks, origins of reallocated blocks
+  Strays,    // varint per reuse of a block from before this EVENTS chunk
   Addresses, // of allocations that were not expected
-  Ages,      // of released chunks that were not expected
-  Releases,  // addresses of released chunks from before this EVENTS chunk
+  Ages,      // of released blocks that were not expected
+  Releases,  // addresses of released blocks from before this EVENTS chunk
   Others,    // whole events of odd kinds
   kEventColumns,
 };
@@ -54,3 +57,10 @@ static_assert(sizeof(EventChunkHead) == 136);
 std::uint64_t event_chunk_head_checksum(const EventChunkHead& head);
 
 } // namespace heaptape::format
+
+namespace heaptape {
+
+// The head of an EVENTS payload, if it is whole, right and sensible. `payload` may be just its beginning.
+std::optional<format::EventChunkHead> parse_event_chunk_head(std::span<const std::byte> payload, Checksums checksums);
+
+} // namespace heaptape

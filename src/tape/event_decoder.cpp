@@ -4,11 +4,11 @@
 #include <array>
 #include <cstring>
 #include <utility>
-#include <vector>
 
 #include "base/byte_cursor.h"
-#include "tape/compression.h"
+#include "tape/event_columns.h"
 #include "tape/event_model.h"
+#include "tape/event_times.h"
 
 namespace heaptape {
 
@@ -19,34 +19,14 @@ using namespace format;
 
 } // namespace
 
-std::uint64_t format::event_chunk_head_checksum(const EventChunkHead& head) {
-  return checksum(std::as_bytes(std::span(&head, 1)).first(offsetof(EventChunkHead, checksum)));
-}
-
-std::optional<EventChunkHead> parse_event_chunk_head(std::span<const std::byte> payload, Checksums checksums) {
-  EventChunkHead head;
-  if (payload.size() < sizeof head) return std::nullopt;
-  std::memcpy(&head, payload.data(), sizeof head);
-  if (checksums == Checksums::Verify && head.checksum != event_chunk_head_checksum(head)) return std::nullopt;
-  if (head.count == 0 || head.count > kMaxEventsPerChunk || head.first_number == 0 ||
-      head.first_number > ~std::uint64_t{0} - head.count || head.first_us > head.last_us)
-    return std::nullopt;
-  for (const EventChunkHead::Column& column : head.columns) {
-    if (column.stored_bytes > column.raw_bytes || column.raw_bytes > kMaxPayloadBytes) return std::nullopt;
-  }
-  if (head.columns[Ops].raw_bytes != head.count) return std::nullopt;
-  return head;
-}
-
 // Events are decoded in batches, in three goes: which site made each, when, and then the blocks. None needs what a
 // later one finds, and apart they are quicker: the sites follow from each other, so all else would wait for them, and
 // most wrong guesses of the processor about the blocks would be noticed late.
 //
 // Every read of a column is checked by its ByteReader, which gives 0 once it failed; every number that is used as an
-// index is checked here. A block that fails a check ends there.
+// index is checked here. A chunk that fails a check ends there.
 struct EventDecoder::State {
-  static constexpr std::size_t kBatch = 128;
-  static constexpr std::size_t kUsualStretch = 8;         // events with the same time
+  static constexpr std::size_t kBatch = EventTimes::kBatch;
   static constexpr std::size_t kPadding = 2 * kBatch + 2; // what the sites of a batch may read beyond their column
 
   // What is remembered of the thread whose event is decoded.
@@ -60,16 +40,12 @@ struct EventDecoder::State {
   EventChunkHead head;
   std::uint32_t index; // of the next event
   bool bad;
-  std::uint64_t time_us;
-  std::uint64_t still;     // events until time moves
-  std::uint64_t next_tick; // by how much it moves then; 0: not any more
   std::array<ByteReader, kEventColumns> in =
       make_readers(std::make_index_sequence<kEventColumns>()); // Ops is not read by it
-  std::array<std::vector<std::byte>, kEventColumns> columns;   // with kPadding zeros behind each
-  Decompressor decompressor;
+  EventColumns columns{kPadding};
   std::array<std::uint16_t, kBatch> numbers; // sites of the batch; 0: the event is in column Others
   std::array<std::uint32_t, kBatch> threads;
-  std::array<std::uint64_t, kBatch + kUsualStretch> times;
+  EventTimes times;
   std::array<std::uint32_t, kLastSite + 1> hashes; // of the sites
   EventModel model;
 
@@ -79,43 +55,6 @@ struct EventDecoder::State {
   }
 
   void fail() { bad = true; }
-
-  void read_time_token() {
-    if (in[Times].remaining() == 0) {
-      still = ~std::uint64_t{0};
-      next_tick = 0;
-      return;
-    }
-    const std::uint8_t token = in[Times].u8();
-    still = token >> 4u;
-    next_tick = token & 15u;
-    if (still == 15) still += in[Times].varint();
-    if (next_tick == 15) next_tick += in[Times].varint();
-  }
-
-  // Fills `times`; how many of those wanted, which are at most kBatch.
-  std::size_t read_times(std::size_t wanted) {
-    std::size_t at = 0;
-    for (;;) {
-      // Most stretches are short: a fixed number of stores is quicker than a loop with an unpredictable end.
-      std::uint64_t* const first = times.data() + at;
-      for (std::size_t i = 0; i < kUsualStretch; ++i) first[i] = time_us;
-      const std::uint64_t left = wanted - at;
-      const auto stretch = static_cast<std::size_t>(still < left ? still : left);
-      if (stretch > kUsualStretch) [[unlikely]]
-        std::fill(first + kUsualStretch, first + stretch, time_us);
-      at += stretch;
-      still -= stretch;
-      if (at == wanted) return at;
-      if (next_tick > head.last_us - time_us) {
-        fail();
-        return at;
-      }
-      time_us += next_tick;
-      times[at++] = time_us;
-      read_time_token();
-    }
-  }
 
   std::uint64_t difference(EventColumn column) {
     const std::uint64_t code = in[column].varint();
@@ -138,7 +77,7 @@ struct EventDecoder::State {
 
   // Fills `numbers` and `threads`; how many of those wanted, which are at most kBatch.
   std::size_t read_sites(std::size_t wanted) {
-    const std::byte* const ops = columns[Ops].data() + index;
+    const std::byte* const ops = columns.data(Ops) + index;
     const std::byte* const first_written = in[Sites].rest().data();
     const std::byte* written = first_written; // at most two bytes further with each event
     std::uint64_t history = model.context->history;
@@ -312,7 +251,7 @@ struct EventDecoder::State {
   }
 
   // The rest of an event whose site and time are known.
-  [[gnu::always_inline]] void read_chunk(Event& event, std::uint32_t now, std::uint16_t number, unsigned op,
+  [[gnu::always_inline]] void read_block(Event& event, std::uint32_t now, std::uint16_t number, unsigned op,
                                          const OfThread& of) {
     Site& at = model.sites[number];
     const std::uint64_t key = at.key;
@@ -346,9 +285,12 @@ struct EventDecoder::State {
 
   // Fills the front of `events`, which are at most kBatch and no more than there are left; how many.
   std::size_t decode(std::span<Event> events) {
-    events = events.first(read_times(read_sites(events.size())));
+    const std::size_t with_site = read_sites(events.size());
+    const std::size_t with_time = times.read(with_site, in[Times]);
+    if (with_time < with_site) fail();
+    events = events.first(with_time);
     const bool ends = std::exchange(bad, false); // behind these
-    const std::byte* const ops = columns[Ops].data() + index;
+    const std::byte* const ops = columns.data(Ops) + index;
     const std::uint64_t first_number = head.first_number + index;
     const std::uint32_t first_index = index;
     OfThread of{ThreadId(), model.lists_of(0), &model.context_of(0)};
@@ -359,7 +301,7 @@ struct EventDecoder::State {
       Event& event = events[at];
       event.number = first_number + at;
       event.time_us = times[at];
-      read_chunk(event, first_index + static_cast<std::uint32_t>(at), numbers[at], static_cast<unsigned>(ops[at]), of);
+      read_block(event, first_index + static_cast<std::uint32_t>(at), numbers[at], static_cast<unsigned>(ops[at]), of);
       if (bad) break;
     }
     index += static_cast<std::uint32_t>(at);
@@ -371,7 +313,7 @@ struct EventDecoder::State {
     return std::all_of(in.begin(), in.end(), [](const ByteReader& column) { return column.ok(); });
   }
   bool all_used() const {
-    return time_us == head.last_us &&
+    return times.at_end() &&
            std::all_of(in.begin() + 1, in.end(), [](const ByteReader& column) { return column.done(); });
   }
 };
@@ -391,29 +333,12 @@ bool EventDecoder::start(std::span<const std::byte> payload) {
   s.index = s.head.count = 0;
   const auto head = parse_event_chunk_head(payload, s.checksums);
   if (!head) return false;
-  payload = payload.subspan(sizeof *head);
-  for (std::size_t i = 0; i < kEventColumns; ++i) {
-    const auto& sizes = head->columns[i];
-    if (sizes.stored_bytes > payload.size()) return false;
-    const auto stored = payload.first(sizes.stored_bytes);
-    payload = payload.subspan(sizes.stored_bytes);
-    auto& column = s.columns[i];
-    column.resize(sizes.raw_bytes + State::kPadding);
-    const auto raw = std::span(column).first(sizes.raw_bytes);
-    if (sizes.stored_bytes == sizes.raw_bytes) {
-      std::copy(stored.begin(), stored.end(), raw.begin());
-    } else {
-      if (!s.decompressor.fill(stored, raw)) return false;
-    }
-    std::fill(raw.end(), std::span(column).end(), std::byte{0});
-    s.in[i] = ByteReader(raw);
-  }
-  if (!payload.empty()) return false;
+  if (!s.columns.unpack(*head, payload.subspan(sizeof *head))) return false;
+  for (std::size_t i = 0; i < kEventColumns; ++i) s.in[i] = ByteReader(s.columns[i]);
   s.head = *head;
   s.bad = false;
-  s.time_us = head->first_us;
+  s.times.start(head->first_us, head->last_us, s.in[Times]);
   s.model.reset();
-  s.read_time_token();
   return true;
 }
 

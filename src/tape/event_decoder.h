@@ -1,12 +1,11 @@
 // Turns the payload of an EVENTS chunk back into events. Takes hostile bytes: whatever they are, it ends, stays within
-// its memory (about 1 MB and the size of the columns) and gives at most as many events as the block's head says.
+// its memory (about 1 MB and the size of the columns) and gives at most as many events as the chunk's head says.
 // One thread at a time.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 
 #include "tape/event.h"
@@ -15,9 +14,6 @@
 
 namespace heaptape {
 
-// The head of an EVENTS payload, if it is whole, right and sensible. `payload` may be just its beginning.
-std::optional<format::EventChunkHead> parse_event_chunk_head(std::span<const std::byte> payload, Checksums checksums);
-
 class EventDecoder {
 public:
   explicit EventDecoder(Checksums checksums = Checksums::Verify);
@@ -25,14 +21,14 @@ public:
   EventDecoder(EventDecoder&&) noexcept;
   EventDecoder& operator=(EventDecoder&&) noexcept;
 
-  // Begins a new block; false when its head or its columns make no sense. The payload is not needed after the call.
+  // Begins a new chunk; false when its head or its columns make no sense. The payload is not needed after the call.
   bool start(std::span<const std::byte> payload);
 
-  // Fills the front of `room`, which is not empty, with the next events of the block; none at its end, or when the rest
+  // Fills the front of `room`, which is not empty, with the next events of the chunk; none at its end, or when the rest
   // makes no sense.
   std::span<Event> next(std::span<Event> room);
 
-  // Whether the block ended before the count in its head.
+  // Whether the chunk ended before the count in its head.
   bool failed() const;
 
 private:
