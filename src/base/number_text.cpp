@@ -88,10 +88,9 @@ Result<std::uint64_t> parse_bytes(std::string_view text) {
     std::string_view name;
     double bytes;
   };
-  static constexpr std::array kUnits{ByteUnit{"", 1},        ByteUnit{"K", 1e3},     ByteUnit{"k", 1e3},
-                                     ByteUnit{"M", 1e6},     ByteUnit{"G", 1e9},     ByteUnit{"T", 1e12},
-                                     ByteUnit{"Ki", 0x1p10}, ByteUnit{"Mi", 0x1p20}, ByteUnit{"Gi", 0x1p30},
-                                     ByteUnit{"Ti", 0x1p40}};
+  static constexpr std::array kUnits{ByteUnit{"", 1},        ByteUnit{"K", 1e3},     ByteUnit{"M", 1e6},
+                                     ByteUnit{"G", 1e9},     ByteUnit{"T", 1e12},    ByteUnit{"Ki", 0x1p10},
+                                     ByteUnit{"Mi", 0x1p20}, ByteUnit{"Gi", 0x1p30}, ByteUnit{"Ti", 0x1p40}};
   // Through a double the last digits of a large number would be lost.
   std::uint64_t exact = 0;
   const char* const end = text.data() + text.size();
@@ -99,15 +98,16 @@ Result<std::uint64_t> parse_bytes(std::string_view text) {
       status == std::errc{} && rest == end && exact >> 63 == 0)
     return exact;
   if (const auto decimal = read_decimal(text)) {
-    std::string_view unit = decimal->rest;
-    if (unit.ends_with('B')) unit.remove_suffix(1);
+    std::string unit(decimal->rest);
+    if (unit.ends_with('B')) unit.pop_back();
+    if (!unit.empty() && unit[0] >= 'a' && unit[0] <= 'z') unit[0] = static_cast<char>(unit[0] - 'a' + 'A');
     for (const ByteUnit& each : kUnits) {
       const double bytes = decimal->number * each.bytes;
       if (unit == each.name && bytes < 0x1p63) return static_cast<std::uint64_t>(bytes + 0.5);
     }
   }
   return Error{ErrorCode::Usage,
-               "'" + std::string(text) + "' is not a number of bytes such as 4096, 12kB, 200M or 1.5GiB"};
+               "'" + printable(text) + "' is not a number of bytes such as 4096, 12kB, 200M or 1.5GiB"};
 }
 
 std::string local_time_text(std::uint64_t realtime_ns) {

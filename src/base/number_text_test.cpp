@@ -20,11 +20,15 @@ TEST(ParseBytes, TakesNumbersWithAndWithoutUnits) {
   EXPECT_EQ(bytes("200M"), 200'000'000u);
   EXPECT_EQ(bytes("1.5GiB"), 1'610'612'736u);
   EXPECT_EQ(bytes("2Ki"), 2048u);
+  EXPECT_EQ(bytes("1.5m"), 1'500'000u);
+  EXPECT_EQ(bytes("2GB"), 2'000'000'000u);
+  EXPECT_EQ(bytes("10B"), 10u);
   EXPECT_EQ(bytes("9007199254740993"), 9'007'199'254'740'993u) << "no double has this value";
 }
 
-TEST(ParseBytes, RefusesWhatIsNoAmount) {
-  for (const char* text : {"", "lots", "-1", "5 apples", "1e9", "99999999T"}) {
+TEST(ParseBytes, RefusesWhatIsNotAnAmount) {
+  for (const char* text :
+       {"", "G", "lots", "-1", "1X", "1 G", "1GG", "1i", "1iB", "nan", "5 apples", "1e9", "99999999T"}) {
     const Result<std::uint64_t> parsed = parse_bytes(text);
     ASSERT_FALSE(parsed.ok()) << text;
     EXPECT_NE(parsed.error().sentence.find("is not a number of bytes"), std::string::npos);

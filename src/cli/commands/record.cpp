@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/number_text.h"
 #include "base/path_text.h"
 #include "cli/beside/finish_tape.h"
 #include "cli/beside/recorder_library.h"
@@ -13,6 +14,7 @@
 #include "cli/options/command_line.h"
 #include "cli/options/live_arguments.h"
 #include "cli/options/record_arguments.h"
+#include "cli/options/take_value.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
 #include "collector/launch/launcher.h"
@@ -145,18 +147,11 @@ Result<> take_texts(const OptionTexts& texts, CollectorOptions& options) {
     options.tape = texts.output;
     options.tape_named = true;
   }
-  const auto take = [](const char* name, const std::string& text, auto parse, auto& field) -> Result<> {
-    if (text.empty()) return Unit{};
-    const auto value = parse(text);
-    if (!value) return Error{ErrorCode::Usage, std::string(name) + ": " + value.error().sentence};
-    field = value.value();
-    return Unit{};
-  };
-  if (auto taken = take("--max-depth", texts.max_depth, parse_depth, options.max_depth); !taken) return taken;
-  if (auto taken = take("--max-tape", texts.max_tape, parse_size, options.max_tape_bytes); !taken) return taken;
+  if (auto taken = take_value("--max-depth", texts.max_depth, parse_depth, options.max_depth); !taken) return taken;
+  if (auto taken = take_value("--max-tape", texts.max_tape, parse_bytes, options.max_tape_bytes); !taken) return taken;
   const std::string cpu = texts.cpu && texts.cpu->empty() ? "100" : texts.cpu.value_or("");
-  if (auto taken = take("--cpu", cpu, parse_cpu_hz, options.cpu_hz); !taken) return taken;
-  return take("--on-full", texts.on_full, parse_on_full, options.on_full);
+  if (auto taken = take_value("--cpu", cpu, parse_cpu_hz, options.cpu_hz); !taken) return taken;
+  return take_value("--on-full", texts.on_full, parse_on_full, options.on_full);
 }
 
 // Those of the command line come on top of the environment's.

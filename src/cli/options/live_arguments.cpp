@@ -1,5 +1,7 @@
 #include "cli/options/live_arguments.h"
 
+#include "base/number_text.h"
+#include "cli/options/take_value.h"
 #include "collector/launch/launch_environment.h"
 #include "collector/options/option_values.h"
 #include "live/live_watcher.h"
@@ -33,24 +35,17 @@ Result<> LiveArguments::take(CollectorOptions& options) const {
     live.log_name = *log_;
     live.log_named = true;
   }
-  const auto take = [](const char* name, const std::string& text, auto parse, auto& field) -> Result<> {
-    if (text.empty()) return Unit{};
-    const auto value = parse(text);
-    if (!value) return Error{ErrorCode::Usage, std::string(name) + ": " + value.error().sentence};
-    field = value.value();
-    return Unit{};
-  };
   const auto at_least = [](std::uint32_t least) {
     return [least](const std::string& text) { return parse_count(text, least); };
   };
-  for (const Result<>& taken : {take("--log-churn", churn_, parse_size, live.log_churn),
-                                take("--log-every", every_, parse_interval_us, live.log_every_us),
-                                take("--log-signal", signal_, parse_log_signal, live.log_signal),
-                                take("--log-max", log_max_, parse_size, live.log_max_bytes),
-                                take("--log-keep", log_keep_, at_least(0), live.log_keep),
-                                take("--max-live", max_live_, parse_size, live.max_live_bytes),
-                                take("--top-every", top_every_, parse_interval_us, live.top_every_us),
-                                take("--top-rows", top_rows_, at_least(1), live.top_rows)}) {
+  for (const Result<>& taken : {take_value("--log-churn", churn_, parse_bytes, live.log_churn),
+                                take_value("--log-every", every_, parse_interval_us, live.log_every_us),
+                                take_value("--log-signal", signal_, parse_log_signal, live.log_signal),
+                                take_value("--log-max", log_max_, parse_bytes, live.log_max_bytes),
+                                take_value("--log-keep", log_keep_, at_least(0), live.log_keep),
+                                take_value("--max-live", max_live_, parse_bytes, live.max_live_bytes),
+                                take_value("--top-every", top_every_, parse_interval_us, live.top_every_us),
+                                take_value("--top-rows", top_rows_, at_least(1), live.top_rows)}) {
     if (!taken) return taken.error();
   }
   if (!max_live_.empty() && live.max_live_bytes == 0) return Error{ErrorCode::Usage, "--max-live: 0 is not a limit"};

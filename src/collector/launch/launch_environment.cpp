@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/number_text.h"
 #include "collector/options/function_options.h"
 #include "collector/options/option_values.h"
 
@@ -78,7 +79,7 @@ Result<RecordOptions> options_from_environment(const char* const* environment) {
   read("HEAPTAPE_INDEX", parse_switch, collector.index);
   read("HEAPTAPE_MAX_DEPTH", parse_depth, collector.max_depth);
   read("HEAPTAPE_ON_FULL", parse_on_full, collector.on_full);
-  read("HEAPTAPE_MAX_TAPE", parse_size, collector.max_tape_bytes);
+  read("HEAPTAPE_MAX_TAPE", parse_bytes, collector.max_tape_bytes);
   read("HEAPTAPE_ALLOC_FN", parse_alloc_functions, collector.alloc_functions);
   read("HEAPTAPE_FREE_FN", parse_free_functions, collector.free_functions);
   read("HEAPTAPE_TAPE", parse_switch, collector.write_tape);

@@ -18,21 +18,6 @@ Result<RecordOptions> options_from(std::vector<const char*> environment) {
 const RecorderLink kLink{
     .library = "/lib/libheaptape.so", .heaptape = "/bin/heaptape", .directory = "/work/100%", .memory = {}};
 
-TEST(SizeText, SuffixesArePowersOf1000UnlessTheySayOtherwise) {
-  EXPECT_EQ(parse_size("300").value(), 300u);
-  EXPECT_EQ(parse_size("64K").value(), 64'000u);
-  EXPECT_EQ(parse_size("1.5m").value(), 1'500'000u);
-  EXPECT_EQ(parse_size("2GB").value(), 2'000'000'000u);
-  EXPECT_EQ(parse_size("2GiB").value(), std::uint64_t{2} << 30);
-  EXPECT_EQ(parse_size("3Ki").value(), 3072u);
-  EXPECT_EQ(parse_size("10B").value(), 10u);
-}
-
-TEST(SizeText, NonsenseIsRefused) {
-  for (const char* text : {"", "G", "-1", "1X", "1 G", "1GG", "1i", "1iB", "nan", "99999999T"})
-    EXPECT_FALSE(parse_size(text)) << text;
-}
-
 TEST(DepthText, OnlySensibleNumbersAreTaken) {
   EXPECT_EQ(parse_depth("256").value(), 256u);
   for (const char* text : {"", "0", "-3", "12x", "65537"}) EXPECT_FALSE(parse_depth(text)) << text;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/decimal_text.h"
+#include "base/number_text.h"
 #include "collector/options/option_values.h"
 
 namespace heaptape {
@@ -81,13 +82,13 @@ Result<LiveOptions> live_options_from(const Lookup& lookup, const std::string& d
     options.log_named = *log != "1";
     options.log_name = in_directory(directory, options.log_named ? *log : options.log_name);
   }
-  read("HEAPTAPE_LOG_CHURN", parse_size, options.log_churn);
+  read("HEAPTAPE_LOG_CHURN", parse_bytes, options.log_churn);
   read("HEAPTAPE_LOG_EVERY", parse_interval_us, options.log_every_us);
   read("HEAPTAPE_LOG_SIGNAL", parse_log_signal, options.log_signal);
   read("HEAPTAPE_LOG_ALL", parse_switch, options.log_all);
-  read("HEAPTAPE_LOG_MAX", parse_size, options.log_max_bytes);
+  read("HEAPTAPE_LOG_MAX", parse_bytes, options.log_max_bytes);
   read("HEAPTAPE_LOG_KEEP", at_least(0), options.log_keep);
-  read("HEAPTAPE_MAX_LIVE", parse_size, options.max_live_bytes);
+  read("HEAPTAPE_MAX_LIVE", parse_bytes, options.max_live_bytes);
   read("HEAPTAPE_MAX_LIVE_REPORT", parse_switch, options.max_live_report);
   read("HEAPTAPE_TOP_EVERY", parse_interval_us, options.top_every_us);
   read("HEAPTAPE_TOP_ROWS", at_least(1), options.top_rows);

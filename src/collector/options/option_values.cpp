@@ -1,10 +1,8 @@
 #include "collector/options/option_values.h"
 
 #include <charconv>
-#include <string_view>
 #include <utility>
 
-#include "base/decimal_text.h"
 #include "wire/cpu_record.h"
 
 namespace heaptape {
@@ -18,23 +16,6 @@ Result<bool> parse_switch(const std::string& text) {
   if (text == "1" || text == "yes" || text == "on" || text == "true") return true;
   if (text.empty() || text == "0" || text == "no" || text == "off" || text == "false") return false;
   return usage("must be 1 or 0, not '" + text + "'");
-}
-
-Result<std::uint64_t> parse_size(const std::string& text) {
-  const std::optional<Decimal> decimal = read_decimal(text);
-  double number = decimal ? decimal->number : 0;
-  std::string_view suffix = decimal ? decimal->rest : std::string_view();
-  if (!suffix.empty() && suffix.back() == 'B') suffix.remove_suffix(1);
-  const double step = suffix.size() == 2 && suffix.back() == 'i' ? 1024 : 1000;
-  if (step == 1024) suffix.remove_suffix(1);
-  bool good = decimal.has_value();
-  if (!suffix.empty()) {
-    const std::size_t letter = std::string_view("KMGT").find(static_cast<char>(suffix.front() & ~0x20));
-    good = good && suffix.size() == 1 && letter != std::string_view::npos;
-    for (std::size_t i = 0; good && i <= letter; ++i) number *= step;
-  }
-  if (!good || number >= 0x1p63) return usage("'" + text + "' is not a size; give for example 500M or 2G");
-  return static_cast<std::uint64_t>(number);
 }
 
 Result<std::uint32_t> parse_depth(const std::string& text) {

@@ -1,5 +1,5 @@
 // Values of recording options, read from the command line and from HEAPTAPE_* variables alike. An Error says what would
-// be right.
+// be right. Sizes are read by parse_bytes() of base/number_text.h.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,6 @@ namespace heaptape {
 
 // "1", "yes", "on", "true" or "0", "no", "off", "false", "".
 Result<bool> parse_switch(const std::string& text);
-// "300", "64K", "2G", "1.5MB": powers of 1000; "64Ki", "2GiB": powers of 1024.
-Result<std::uint64_t> parse_size(const std::string& text);
 Result<std::uint32_t> parse_depth(const std::string& text);
 Result<std::uint32_t> parse_cpu_hz(const std::string& text);
 Result<wire::OnFull> parse_on_full(const std::string& text);

@@ -69,7 +69,7 @@ Result<std::uint64_t> FilterBinder::number(const FilterField& field, const Filte
   switch (field.type) {
   case FilterType::Bytes: {
     const Result<std::uint64_t> bytes = parse_bytes(value.text);
-    if (!bytes) return wrong(value, quoted + " is not a number of bytes such as 4096, 12kB, 200M or 1.5GiB");
+    if (!bytes) return wrong(value, bytes.error().sentence);
     return bytes;
   }
   case FilterType::Duration:
