@@ -23,8 +23,20 @@ using format::ChunkType;
 // Nodes per STACKS and samples per SAMPLES chunk: the worst case, ten bytes for every number, fits into a payload.
 constexpr std::size_t kNodesPerChunk = std::size_t{1} << 19;
 constexpr std::size_t kSamplesPerChunk = std::size_t{1} << 16;
-// A chunk of things with names is closed when it holds so much; one thing may be as large again.
+// A chunk of things with names is closed when it holds this much; one thing may be as large again.
 constexpr std::size_t kEnoughBytes = std::size_t{1} << 20;
+
+// Calls write(part) for one part of the list after another, each of about kEnoughBytes by what bytes_of(item) says.
+template <class Item, class BytesOf, class Write>
+Result<> write_in_parts(std::span<const Item> items, BytesOf bytes_of, Write write) {
+  while (!items.empty()) {
+    std::size_t count = 0;
+    for (std::size_t bytes = 0; count < items.size() && bytes < kEnoughBytes; ++count) bytes += bytes_of(items[count]);
+    if (auto written = write(items.first(count)); !written) return written;
+    items = items.subspan(count);
+  }
+  return Unit{};
+}
 
 Error create_error(const std::string& path, int error) {
   const std::string tape = "cannot create the tape '" + path + "': ";
@@ -81,27 +93,21 @@ Result<> TapeWriter::add_meta(const Meta& meta) {
 }
 
 Result<> TapeWriter::add_modules(std::span<const Module> modules) {
-  while (!modules.empty()) {
-    std::size_t count = 0;
-    for (std::size_t bytes = 0; count < modules.size() && bytes < kEnoughBytes; ++count)
-      bytes += modules[count].path.size() + modules[count].build_id.size() + 40 * modules[count].segments.size() + 64;
-    put_modules(modules.first(count), raw_);
-    if (auto written = write_chunk(ChunkType::Modules); !written) return written;
-    modules = modules.subspan(count);
-  }
-  return Unit{};
+  const auto bytes_of = [](const Module& module) {
+    return module.path.size() + module.build_id.size() + 40 * module.segments.size() + 64;
+  };
+  return write_in_parts(modules, bytes_of, [&](std::span<const Module> part) {
+    put_modules(part, raw_);
+    return write_chunk(ChunkType::Modules);
+  });
 }
 
 Result<> TapeWriter::add_threads(std::span<const Thread> threads) {
-  while (!threads.empty()) {
-    std::size_t count = 0;
-    for (std::size_t bytes = 0; count < threads.size() && bytes < kEnoughBytes; ++count)
-      bytes += threads[count].name.size() + 64;
-    put_threads(threads.first(count), raw_);
-    if (auto written = write_chunk(ChunkType::Threads); !written) return written;
-    threads = threads.subspan(count);
-  }
-  return Unit{};
+  const auto bytes_of = [](const Thread& thread) { return thread.name.size() + 64; };
+  return write_in_parts(threads, bytes_of, [&](std::span<const Thread> part) {
+    put_threads(part, raw_);
+    return write_chunk(ChunkType::Threads);
+  });
 }
 
 Result<> TapeWriter::add_stacks(StackId first, std::span<const StackNode> nodes) {
@@ -126,27 +132,19 @@ Result<> TapeWriter::add_samples(std::span<const Sample> samples) {
 }
 
 Result<> TapeWriter::add_marks(std::span<const Mark> marks) {
-  while (!marks.empty()) {
-    std::size_t count = 0;
-    for (std::size_t bytes = 0; count < marks.size() && bytes < kEnoughBytes; ++count)
-      bytes += marks[count].name.size() + marks[count].detail.size() + 64;
-    put_marks(marks.first(count), raw_);
-    if (auto written = write_chunk(ChunkType::Marks); !written) return written;
-    marks = marks.subspan(count);
-  }
-  return Unit{};
+  const auto bytes_of = [](const Mark& mark) { return mark.name.size() + mark.detail.size() + 64; };
+  return write_in_parts(marks, bytes_of, [&](std::span<const Mark> part) {
+    put_marks(part, raw_);
+    return write_chunk(ChunkType::Marks);
+  });
 }
 
 Result<> TapeWriter::add_pools(std::span<const Pool> pools) {
-  while (!pools.empty()) {
-    std::size_t count = 0;
-    for (std::size_t bytes = 0; count < pools.size() && bytes < kEnoughBytes; ++count)
-      bytes += pools[count].name.size() + 64;
-    put_pools(pools.first(count), raw_);
-    if (auto written = write_chunk(ChunkType::Pools); !written) return written;
-    pools = pools.subspan(count);
-  }
-  return Unit{};
+  const auto bytes_of = [](const Pool& pool) { return pool.name.size() + 64; };
+  return write_in_parts(pools, bytes_of, [&](std::span<const Pool> part) {
+    put_pools(part, raw_);
+    return write_chunk(ChunkType::Pools);
+  });
 }
 
 Result<> TapeWriter::add_maps(std::uint64_t number, const MapsChange& change, const MapNames& names) {

@@ -4,20 +4,13 @@
 
 #include <string>
 
+#include "report/names/module_for_test.h"
 #include "wire/stack_roots.h"
 
 namespace heaptape {
 namespace {
 
-Module module(const char* path, std::uint64_t start, std::uint64_t end, std::uint64_t first_seen_us = 0) {
-  Module made;
-  made.path = path;
-  made.load_bias = start;
-  made.start = start;
-  made.end = end;
-  made.first_seen_us = first_seen_us;
-  return made;
-}
+using test::module;
 
 std::string function_names(const FramePlaces& places, StackId stack) {
   std::string names;

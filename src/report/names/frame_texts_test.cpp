@@ -2,20 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "report/names/module_for_test.h"
 #include "wire/stack_roots.h"
 
 namespace heaptape {
 namespace {
 
-Module module(const char* path, std::uint64_t start, std::uint64_t end, std::uint64_t first_seen_us = 0) {
-  Module made;
-  made.path = path;
-  made.load_bias = start;
-  made.start = start;
-  made.end = end;
-  made.first_seen_us = first_seen_us;
-  return made;
-}
+using test::module;
 
 TEST(FrameTexts, FrameIsNamedByItsModuleAndTheModulesOwnAddress) {
   std::vector<Module> modules{module("/bin/app", 0x400000, 0x500000), module("/lib/libc.so.6", 0x7000, 0x9000)};
