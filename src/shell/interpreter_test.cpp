@@ -91,6 +91,19 @@ TEST_F(Shell, ErrorsAreOneLineAndLeaveTheCursorAlone) {
   }
 }
 
+TEST_F(Shell, ALineThatIsInterruptedBeforeItsCommandBeginsDoesNothing) {
+  session().move_to({3, 30});
+  session().stop();
+  for (const char* line : {"next size>1G", "goto 1", "blocks", "help"}) {
+    EXPECT_EQ(run(line), "error: stopped") << line;
+    EXPECT_EQ(session().event(), 3u) << line;
+  }
+  EXPECT_EQ(run(""), "") << "there is nothing to stop";
+  session().go_on();
+  EXPECT_EQ(run("goto 1").find("error"), std::string::npos);
+  EXPECT_EQ(session().event(), 1u);
+}
+
 TEST_F(Shell, OwnerNamesTheBlockAndItsNeighbours) {
   run("goto 2");
   const std::string text = run("owner 0x50001010");

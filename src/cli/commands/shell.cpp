@@ -15,6 +15,7 @@
 #include "cli/terminal/line_editor.h"
 #include "cli/terminal/pager.h"
 #include "cli/terminal/terminal.h"
+#include "cli/terminal/without_interrupts.h"
 #include "report/text/damage_text.h"
 #include "shell/interpreter.h"
 
@@ -79,9 +80,8 @@ class Shell {
 public:
   Shell(Session& session, std::string color) : session_(session), color_(std::move(color)) {}
 
-  // False: the user wants to leave.
+  // False: the user wants to leave. A Ctrl-C that came since the line was entered stops it, as one during a search does.
   bool run(std::string_view line) {
-    session_.go_on();
     if (const Result<TextStyle> style = style_of_output(color_))
       session_.style = style.value(); // the window may have changed
     PagedOutput out(paging_rows());
@@ -94,7 +94,9 @@ public:
       failed_ = true;
       return false;
     }
-    if (session_.should_stop()) say("stopped");
+    const bool stopped = session_.should_stop();
+    session_.go_on(); // the next line is another matter
+    if (stopped && (end || !end.error().sentence.starts_with("stopped"))) say("stopped");
     if (!end) {
       say(end.error().sentence);
       failed_ = true;
@@ -115,7 +117,14 @@ void talk(Session& session, Shell& shell) {
     return LineEditor::Completion{completed_from(text), completions(session, text)};
   });
   for (;;) {
-    const LineEditor::Read read = editor.read(prompt_of(session));
+    LineEditor::Read read;
+    {
+      // Of the interrupts that come from here on, those that meet an unfinished line end it in the editor; a later one
+      // is for the line that was entered.
+      const WithoutInterrupts without_interrupts;
+      session.go_on();
+      read = editor.read(prompt_of(session));
+    }
     if (read.outcome == LineEditor::Outcome::Interrupted) continue;
     if (read.outcome == LineEditor::Outcome::End) {
       ::write(STDOUT_FILENO, "\n", 1) > 0 ? void() : void();

@@ -12,25 +12,10 @@
 #include <cstdio>
 #include <cwchar>
 
+#include "cli/terminal/without_interrupts.h"
+
 namespace heaptape::cli {
 namespace {
-
-// Keeps SIGINT away until it goes out of scope.
-class WithoutInterrupts {
-public:
-  WithoutInterrupts() {
-    sigset_t interrupt;
-    ::sigemptyset(&interrupt);
-    ::sigaddset(&interrupt, SIGINT);
-    ::pthread_sigmask(SIG_BLOCK, &interrupt, &before_);
-  }
-  WithoutInterrupts(const WithoutInterrupts&) = delete;
-  WithoutInterrupts& operator=(const WithoutInterrupts&) = delete;
-  ~WithoutInterrupts() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
-private:
-  sigset_t before_{};
-};
 
 // The next byte of standard input. Interrupts arrive here and nowhere else while a line is edited; one that came at any
 // moment before, while a key was worked on, ends the wait at once. -1 with errno EINTR then; 0 at the end of input.
@@ -38,6 +23,9 @@ int next_byte(char& byte) {
   sigset_t mask;
   ::pthread_sigmask(SIG_SETMASK, nullptr, &mask);
   ::sigdelset(&mask, SIGINT);
+  // Input that is there already was typed after an interrupt that waits, but a poll would see the input first.
+  constexpr timespec kAtOnce{};
+  if (::ppoll(nullptr, 0, &kAtOnce, &mask) < 0) return -1;
   pollfd input{STDIN_FILENO, POLLIN, 0};
   if (::ppoll(&input, 1, nullptr, &mask) < 0) return -1;
   return static_cast<int>(::read(STDIN_FILENO, &byte, 1));
@@ -152,6 +140,9 @@ LineEditor::Read LineEditor::read(const std::string& prompt) {
   s.prompt = prompt;
   ::el_resize(s.editor); // the window may have changed while a command ran
   const WithoutInterrupts without_interrupts;
+  // Before the prompt is shown: a line that is typed into a terminal that still waits for whole lines would be thrown
+  // away by a Ctrl-C that follows it, though the user has seen both entered.
+  ::el_set(s.editor, EL_PREP_TERM, 1);
   int count = 0;
   errno = 0;
   const char* line = ::el_gets(s.editor, &count);
