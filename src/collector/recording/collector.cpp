@@ -122,7 +122,7 @@ Result<> Collector::create_tape(pid_t program_pid) {
     return watched.error();
   }
   created_ = true;
-  // Before the program runs, so that whoever sees it can ask. A recording without this socket is still a recording.
+  // Before the program runs, so that anyone who sees it can ask. A recording without this socket is still a recording.
   if (Result<std::unique_ptr<ControlServer>> opened = ControlServer::open(program_pid, [this] { wake(); })) {
     control_ = std::move(opened).value();
   }
@@ -243,7 +243,7 @@ ControlReply Collector::reply_to(const ControlRequest& request, Recording& recor
   return reply;
 }
 
-// What others ask, if anybody does.
+// Answers requests from other processes, and from the program itself.
 void Collector::serve(Recording& recording, WhereDesk& desk) {
   if (control_ && control_->has_requests()) {
     control_->answer([&](const ControlRequest& request) { return reply_to(request, recording); });

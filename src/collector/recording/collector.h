@@ -57,7 +57,7 @@ public:
   CollectorResult run(UniqueFd link, const Tell& tell);
 
 private:
-  enum class Left : std::uint8_t { Gone, Replaced, Stopped }; // why the program is followed no longer
+  enum class Left : std::uint8_t { Gone, Replaced, Stopped }; // why we stopped following the program
 
   bool wait_for_program(ProgramEnd& end);
   CollectorResult record(ProgramEnd& end, const Tell& tell);
@@ -83,14 +83,14 @@ private:
   std::unique_ptr<EventWatcher> watcher_;
   bool created_ = false; // the tape and the watcher, if wanted
   Tell tell_{};
-  std::uint64_t kill_at_ns_ = 0; // when the program was asked to end: until when it may
+  std::uint64_t kill_at_ns_ = 0; // after the program was asked to end: when to kill it
   std::string tape_path_;
   std::uint64_t tape_start_ns_ = 0;
   std::uint64_t tape_start_realtime_ns_ = 0;
   bool stop_asked_ = false;
   std::uint64_t last_rest_ns_ = 0;
-  std::unique_ptr<ControlServer>
-      control_; // none: no questions. Outlives run(), so that a client's stop waits for the whole tape
+  // Null: nobody can ask. Outlives run(), so that a client's `stop` waits for the whole tape.
+  std::unique_ptr<ControlServer> control_;
 };
 
 // Makes the process a collector: a session of its own, deaf to the terminal's signals, no descriptor but stderr and

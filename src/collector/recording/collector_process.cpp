@@ -40,7 +40,7 @@ bool receive_message(int fd, LinkMessage& message) {
 
 int exit_status(const CollectorResult& result) { return result.problem.empty() ? 0 : 1; }
 
-// Only a tape that holds the whole recording: for what a full disk has room for, there are better uses.
+// Only a tape that holds the whole recording: when the disk is full, its last bytes have better uses.
 void finish(const CollectorOptions& options, CollectorResult& result) {
   if (options.finish && !result.tape.empty() && result.problem.empty()) options.finish(result);
 }
@@ -89,8 +89,8 @@ bool is_nowhere(int fd) {
   return ::fstat(fd, &ours) != 0 || (::stat("/dev/null", &null) == 0 && ours.st_rdev == null.st_rdev);
 }
 
-// The recorder gives its collector no pipe as stderr, which would be held open for whoever waits for its end. For the
-// one line about a recording that failed, the program's own is borrowed, if it still runs.
+// The recorder does not pass stderr on to its collector when it is a pipe: whoever reads that would wait for us to end.
+// For the one line about a failed recording we open the program's own, if it still runs.
 void tell_through(pid_t program, const std::string& sentence) {
   if (!is_nowhere(STDERR_FILENO)) return print_line(sentence);
   const std::string path = "/proc/" + std::to_string(program) + "/fd/2";

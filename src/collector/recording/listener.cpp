@@ -92,7 +92,7 @@ public:
   }
 
   void run() {
-    // Blocked but while we wait, so that none comes between a look and the wait.
+    // Blocked except while we wait, so that none arrives between the check and the wait.
     sigset_t blocked, while_waiting;
     ::sigemptyset(&blocked);
     for (const int signal : {SIGTERM, SIGINT, SIGCHLD}) ::sigaddset(&blocked, signal);
@@ -105,7 +105,7 @@ public:
       pollfd ready{socket_.get(), POLLIN, 0};
       if (::ppoll(&ready, 1, nullptr, &while_waiting) > 0) take_program();
     }
-    // Again and again: one that is just becoming a collector does not hear the first.
+    // Repeatedly: a child that is still becoming a collector misses the first one.
     while (reap(), !workers_.empty()) {
       for (const pid_t worker : workers_) ::kill(worker, SIGTERM);
       const timespec moment{0, 50'000'000};
@@ -137,7 +137,7 @@ private:
     }
     socket_.reset();
     handle(SIGCHLD, SIG_DFL);
-    // What the program says of its pid is true where it lives; the kernel says what it is called here.
+    // The program knows its pid in its own namespace; the kernel tells us the one in ours.
     ::_exit(
         collect_for(program.release(), options_, {.program = peer.pid, .prepared = [] { handle(SIGTERM, on_stop); }}));
   }

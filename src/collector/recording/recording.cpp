@@ -87,7 +87,7 @@ void Recording::CountOnly::consume(std::span<RingItem> items) {
 
 void Recording::write_meta(const Meta& known) {
   Meta meta = proc_.facts();
-  // A program that goes on as another at once (a script's "exec", /usr/bin/env) may have done so before we looked.
+  // A program that calls exec at once (a script's "exec", /usr/bin/env) may have done so before we looked.
   const auto program = known.find("program");
   replaced_early_ = program != known.end() && meta.contains("program") && is_other_file(proc_.pid(), program->second);
   for (const auto& [name, value] : known) {
@@ -121,7 +121,7 @@ void Recording::catch_up() {
     const bool at_once = waited_ns >= kHookPatience;
     const Round round = at_once ? rings_.round_at_once(clock_, consumer()) : rings_.round(clock_, consumer());
     write_modules();
-    // A program that allocates without pause always has more; one that is quiet does not move the time on.
+    // A program that allocates without pause always has more; while one is quiet, the time handed over stands still.
     const bool nothing_left = !round.more && (rings_.queued() == 0 || at_once);
     if (nothing_left || rings_.handed_over_until() >= until || waited_ns >= kFlushPatience) return;
     if (!round.more) std::this_thread::sleep_for(std::chrono::microseconds(200));
@@ -172,7 +172,7 @@ void Recording::keep_house(std::uint64_t now_ns, bool busy) {
     next_sample_ns_ = now_ns + sample_every_ns_;
   }
   look_at_maps(now_ns, busy);
-  // While records wait to be merged, the name of a thread may be among them.
+  // Among the records that wait to be merged may be a thread's name, which is to be written with it.
   const std::size_t most_ended = rings_.queued() == 0 ? kEndedThreadsPerBlock : 16 * kEndedThreadsPerBlock;
   if (threads_.ended().size() >= most_ended) write_threads(false);
   if (builder_->cpu().waiting() >= kCpuSamplesPerBlock) write_cpu();
@@ -194,7 +194,7 @@ void Recording::keep_house(std::uint64_t now_ns, bool busy) {
 void Recording::write_marks() {
   const std::vector<Mark> marks = builder_->marks().take();
   if (marks.empty()) return;
-  sink_.write_stacks(); // theirs may be new
+  sink_.write_stacks(); // the marks' stacks may be new
   sink_.write([&](TapeWriter& writer) { return writer.add_marks(marks); });
 }
 
@@ -223,7 +223,7 @@ void Recording::write_modules() {
 }
 
 Thread Recording::describe(ThreadId id, const ThreadList::Known& known, std::uint64_t ended_us) const {
-  // The main thread's stack is the kernel's, and what the thread goes by lies elsewhere.
+  // The kernel made the main thread's stack; that thread's control block, the known top of others, lies elsewhere.
   const bool is_main = known.tid == memory_.header().pid.load(std::memory_order_relaxed);
   const std::uint64_t stack_top = !is_main ? known.stack_top : image_ ? image_->start_stack : 0;
   return Thread{id, known.tid, known.name, clock_.plain_us(known.first_ticks), ended_us, stack_top};
@@ -342,8 +342,8 @@ void Recording::drain() {
   write_pools();
 }
 
-// Not as drain(), which takes a record that is not ready for one that never will be, and would not end while others are
-// made.
+// Unlike drain(), which takes a record that is not ready for one that never will be, and would not end while the program
+// makes more.
 void Recording::break_off() {
   flush();
   end_us_ = clock_.plain_us(clock_.now());
@@ -356,7 +356,7 @@ Summary Recording::finish(Ending ending, std::int32_t detail, const std::string&
   summary.ending_detail = detail;
   summary.note = note;
   const auto write_summary = [&] { sink_.write([&](TapeWriter& writer) { return writer.add_summary(summary); }); };
-  // A full disk may have room for a few bytes, and --max-tape means the events; the summary is what is wanted most
+  // A full disk may have room for a few more bytes, and --max-tape limits the events. The summary is what matters most
   // then.
   const bool was_failed = failed();
   sink_.ignore_failure();

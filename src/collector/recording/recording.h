@@ -52,15 +52,15 @@ public:
   Round step(std::uint64_t now_ns);
 
   // Puts everything that the program has done up to now onto the tape, and how it stands: threads, memory, mappings. A
-  // thread that is inside a hook is waited for only shortly.
+  // thread that is inside a hook is waited for only briefly.
   void flush();
   // Names this moment, then flush().
   void mark(const std::string& name, MarkKind kind);
   // What flush() would leave on the tape. Without the names of the files.
   LiveRecording figures() const;
 
-  // The tape takes no more. From then on step() only counts the events, until the program's end: what is missing has a
-  // number.
+  // The tape takes no more. From then on step() only counts the events, until the program's end, so that the report can
+  // say how many are missing.
   bool failed() const { return sink_.error().has_value(); }
   // The watcher wants the program to end.
   bool wants_stop() const { return wants_stop_; }
@@ -80,7 +80,7 @@ public:
   void drain();
   // Instead of drain(), while the program goes on: what it has done up to now.
   void break_off();
-  // Completes the tape; after drain() or break_off(). The result is also its last block.
+  // Completes the tape; after drain() or break_off(). The result is also its last chunk.
   Summary finish(Ending ending, std::int32_t detail, const std::string& note);
 
 private:
@@ -119,7 +119,7 @@ private:
   ProcFiles proc_;
   std::string executable_;
   std::optional<ProcStat> image_; // at the start
-  bool replaced_early_ = false;   // it was another program by then
+  bool replaced_early_ = false;   // it had already become another program
   bool tids_are_ours_ = false;    // the program's thread ids mean the same in our pid namespace
 
   TickClock clock_;

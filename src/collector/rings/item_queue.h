@@ -40,9 +40,9 @@ public:
     capacity_ = wanted;
   }
 
-  // Needs room made by reserve(). Almost always at the end; a hook interrupted by a signal handler's hooks comes a few
-  // places late. One that is out of place by more than kMostLate is not from an honest recorder: it goes no further, and is stamped as
-  // what it follows.
+  // Needs room made by reserve(). An item almost always belongs at the end, or a few places before it when a signal
+  // handler's hooks interrupted its own. No honest recorder is more than kMostLate places late: such an item is moved
+  // no further, and gets the time of the item in front of it.
   void push(const RingItem& item) {
     constexpr std::size_t kMostLate = 256;
     std::size_t at = tail_++;

@@ -83,7 +83,7 @@ void RingSet::settle(SlotReader& reader) {
   memory_.claims()[index / wire::kSlotsPerClaim].fetch_and(~wire::claim_bit(index), std::memory_order_release);
 }
 
-// In terms of the first rings, which are the longest.
+// Scaled to the first rings, which are the longest.
 std::uint64_t RingSet::fill_of(const SlotReader& reader) const {
   return reader.fill() * (memory_.config().ring_records / reader.capacity());
 }
@@ -131,7 +131,7 @@ std::uint64_t RingSet::read_all(const TickClock& clock, Round& round) {
     const bool empty = reader.queue().empty();
     const std::uint64_t bound = read_one(reader, now, round);
     const bool holds_all_up = empty && reader.queue().empty() && bound < now;
-    // Who has held all others up for too long is not waited for again before it shows itself.
+    // A thread that held all the others up for too long is not waited for again until it makes itself heard.
     passed_by_[index] = holds_all_up && (stuck || passed_by_[index]);
     if (!passed_by_[index]) safe = std::min(safe, bound);
   }
@@ -196,10 +196,10 @@ Round RingSet::round_at_once(const TickClock& clock, ItemConsumer& consumer) {
 
 void RingSet::finish(ItemConsumer& consumer) {
   find_slots();
-  for (const auto& reader : readers_) { // something may have come after its slot was taken for free
+  for (const auto& reader : readers_) { // a record may have come after its slot was thought to be free
     if (reader != nullptr && !is_active(reader->index()) && reader->fill() != 0) activate(reader->index());
   }
-  // A ring that has been read to its end is not asked again: what it says now would be another end.
+  // A ring that has been read to its end is not looked at again: by now it may claim another end.
   std::vector<SlotReader*> unread;
   for (std::uint32_t index : active_) unread.push_back(readers_[index].get());
   while (!unread.empty()) {

@@ -28,21 +28,21 @@ protected:
 
 struct RingSetOptions {
   std::size_t most_queued = std::size_t{1} << 20; // items held back while a thread stays inside a hook
-  std::uint64_t stuck_ns = 2'000'000'000;         // after so long with the queues full, go on without that thread
+  std::uint64_t stuck_ns = 2'000'000'000;         // with the queues full for this long, go on without that thread
   std::uint64_t margin_us = 100;                  // where the kernel has no global barrier
 };
 
 struct Round {
-  std::size_t read = 0; // records taken out of rings
-  bool more = false;    // there was more than one round takes
-  std::uint64_t fullest =
-      0; // records that had been waiting in the fullest ring, at least, as if it were as long as the first
-  std::size_t rings = 0; // that are in use
+  std::size_t read = 0;      // records taken out of rings
+  bool more = false;         // there was more than one round takes
+  std::uint64_t fullest = 0; // at least as many records waited in the fullest ring, scaled to the first one's length
+  std::size_t rings = 0;     // that are in use
 };
 
 class RingSet {
 public:
-  // In honest rings a repair finds what it needs far sooner; in others, every event could ask for one.
+  // How far a repair searches each ring. In an honest ring it finds its record much sooner; a hostile one could demand a
+  // search for every event.
   static constexpr std::size_t kMostLookedAt = 16384;
 
   RingSet(const SharedMemory& memory, ThreadList& threads, RingSetOptions options = {});
@@ -50,8 +50,9 @@ public:
   // One round. Wakes threads that wait for space.
   Round round(const TickClock& clock, ItemConsumer& consumer);
 
-  // The same without waiting for threads inside a hook: a debugger may have stopped one there. What such a thread has not published yet
-  // comes later and is stamped earlier than what is handed over now; nobody can have acted upon it, so the order is still possible.
+  // The same without waiting for threads inside a hook: a debugger may have stopped one there. What such a thread has
+  // not published yet comes later, with an earlier stamp than what is handed over now. No other thread can have acted
+  // on it, so the order is still one that could have happened.
   Round round_at_once(const TickClock& clock, ItemConsumer& consumer);
 
   // Everything that happened up to this moment has been handed over.
@@ -60,8 +61,8 @@ public:
   // After the program's end: everything that is ready, whatever the time.
   void finish(ItemConsumer& consumer);
 
-  // Gives up slots whose thread is gone without having said so; `is_gone(tid)` asks the kernel. Looks at `most` slots at most, which cost a
-  // system call each; the next call goes on behind them.
+  // Gives up slots whose thread is gone without having said so; `is_gone(tid)` asks the kernel. Looks at no more than
+  // `most` slots, because each costs a system call; the next call continues after them.
   template <class IsGone>
   void reap(std::size_t most, IsGone&& is_gone) {
     for (std::size_t i = std::min(most, active_.size()); i > 0; --i) {
@@ -119,7 +120,7 @@ private:
   std::vector<std::uint32_t> active_;                // slots in use, or with items still queued
   std::vector<std::uint64_t> active_bits_;           // the same, laid out as the program's claims
   std::vector<std::uint64_t> idle_since_;            // per slot: nothing can still appear that is older than this
-  std::vector<bool> passed_by_;                      // per slot: its thread stays inside a hook; the others go on
+  std::vector<bool> passed_by_; // per slot: its thread stayed inside a hook for too long; the others go on
   std::vector<RingItem> batch_;
   std::size_t next_reaped_ = 0;
   std::uint64_t queued_ = 0;

@@ -46,8 +46,8 @@ std::uint64_t limit_of(decltype(RLIMIT_AS) what) {
   return ::getrlimit(what, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ? ~std::uint64_t{0} : limit.rlim_cur;
 }
 
-// The program has the same limits as we have: on the size of files, of which this is one, and on the address space, of which it needs most for
-// itself.
+// The program runs under the same limits as we do: on the size of files, of which this is one, and on the address
+// space, most of which it needs for itself.
 wire::Config fitting_config(const CollectorOptions& options) {
   wire::Config config = wire::make_config(options.slot_count, options.ring_records);
   const std::uint64_t most_mapped = limit_of(RLIMIT_AS) / 8, most_bytes = limit_of(RLIMIT_FSIZE);

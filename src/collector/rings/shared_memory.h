@@ -1,5 +1,5 @@
-// The memory shared with the program (wire/layout.h), created here and mapped but for the scratch. The accessors check nothing but their
-// own arguments: what the program wrote is hostile and checked by whoever reads it.
+// The memory shared with the program (wire/layout.h), created here, and mapped except for the scratch. The accessors
+// check nothing but their own arguments: what the program wrote is hostile, and whoever reads it checks it.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ public:
   wire::Header& header() const { return *reinterpret_cast<wire::Header*>(base_); }
   // A private copy: the one in the header can be written by the program.
   const wire::Config& config() const { return config_; }
-  // In the header's environment twin: proves to the recorder that a descriptor is the right one.
+  // Also in the program's environment: shows the recorder that a descriptor is the right one.
   std::uint64_t key() const { return key_; }
 
   wire::ThreadSlot& slot(std::uint32_t index) const;

@@ -21,8 +21,8 @@ void SlotReader::start_thread(std::uint32_t tid, std::uint64_t ticks, std::uint6
   borrowed_ = false;
 }
 
-// What such a thread begins in one slot it may end in another: to those behind us it has a slot of its own, beyond the last real one. Which of its
-// slots is read first has nothing to do with where it was first, so none of these records begins the thread.
+// Such a thread may begin a call in one slot and end it in another, so its items name a slot of its own, beyond the last
+// real one. Its slots are not read in the order in which it used them, so none of these records begins the thread.
 void SlotReader::start_borrower(RingItem& item, ThreadList& threads) {
   const ThreadList::Borrower* borrower =
       threads.borrow(static_cast<std::uint32_t>(item.size()), item.time(), item.address());
@@ -125,7 +125,7 @@ bool SlotReader::is_stalled(std::uint64_t now_ns, std::uint64_t patience_ns) {
   constexpr std::uint64_t kSlack = 64; // a thread waits before the ring is full to the brim
   const std::uint64_t full = capacity_ - std::min<std::uint64_t>(kSlack, capacity_ / 2);
   const std::uint64_t used = slot_.reserved.load(std::memory_order_relaxed) - position_;
-  // A count beyond the ring makes no sense; the recorder sees that for itself, and gives up.
+  // A count beyond the ring makes no sense; the recorder notices that itself, and gives up.
   if (has_ready() || used < full || used > capacity_) {
     full_since_ns_ = 0;
     return false;

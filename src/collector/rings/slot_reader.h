@@ -36,16 +36,16 @@ public:
   // Copies up to `limit` ready records and frees their space. Each ThreadStart record begins a new thread in `threads`.
   std::size_t read(std::size_t limit, ThreadList& threads);
 
-  // For a ring whose owner is gone: goes over up to `limit` reserved records and passes by those that never became ready.
-  // Those are counted and closed, so that they do not look ready one lap later. True: there are more. With calls until there are
-  // none it passes one lap at most.
+  // For a ring whose owner is gone: goes over up to `limit` reserved records and skips those that never became ready.
+  // Those are counted and closed, so that they do not look ready one lap later. True: there are more. Called until there
+  // are none, it goes over one lap at most.
   bool read_past_holes(std::size_t limit, ThreadList& threads);
 
   // The next record is ready, so read() would yield something.
   bool has_ready() const;
-  // The ring has been full for this long, and its next record has not become ready: its thread waits for space that only a record
-  // it will never finish keeps from it (a signal handler that interrupted the hook fills the ring, or somebody has written
-  // over it). Then read_past_holes() is the way on.
+  // The ring has been full for this long and its next record has not become ready. Its thread would wait for ever: a
+  // signal handler interrupted the hook that owes the record and then filled the ring, or the ring was overwritten.
+  // read_past_holes() gets past it.
   bool is_stalled(std::uint64_t now_ns, std::uint64_t patience_ns);
   // Records reserved and not yet taken, as the program says, at most the capacity.
   std::uint64_t fill() const;
@@ -77,8 +77,8 @@ private:
   std::uint64_t position_ = 0;
   std::uint64_t full_since_ns_ = 0;  // 0: it is not, or something is ready
   std::optional<std::uint64_t> end_; // of what the thread that is gone has written
-  std::uint32_t item_slot_;          // where the items are said to come from
-  bool borrowed_ = false;            // its thread has been in other slots, and is ended by others
+  std::uint32_t item_slot_;          // the slot that the items name as theirs
+  bool borrowed_ = false;            // its thread uses several slots, so ThreadList ends it
   std::uint64_t stack_top_ = 0;      // of such a thread
   ItemQueue queue_;
   ThreadId thread_;

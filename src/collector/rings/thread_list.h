@@ -25,10 +25,10 @@ public:
     return id;
   }
 
-  // A thread that has no slot of its own and borrows one for each record, or did so once. It is known by its id and its stack's top.
+  // A thread that has no slot of its own and borrows one for each record, or once did. Known by its id and stack top.
   struct Borrower {
     ThreadId id;
-    std::uint32_t slot = 0; // where its items are said to come from: no real slot has this number
+    std::uint32_t slot = 0; // the slot that its items name as theirs; no real slot has this number
     std::uint64_t last_ticks = 0;
     bool was_gone = false; // when we last asked
   };
@@ -54,8 +54,8 @@ public:
     const auto found = borrowers_.find({tid, stack_top});
     if (found != borrowers_.end()) found->second.last_ticks = std::max(found->second.last_ticks, ticks);
   }
-  // Ends those for which `is_gone(tid)` is true for the second time, so that there was time to read their last records. Looks at `most` at
-  // most; the next call goes on behind them.
+  // Ends those for which `is_gone(tid)` is true for the second time, so that there was time to read their last records.
+  // Looks at no more than `most`; the next call continues after them.
   template <class IsGone>
   void reap_borrowers(std::size_t most, IsGone&& is_gone) {
     auto at = borrowers_.lower_bound(next_borrower_);

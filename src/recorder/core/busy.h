@@ -16,10 +16,10 @@ inline bool is_busy(const ThreadState& thread) noexcept {
 // Ends what a Busy began whose destructor cannot run any more: a longjmp left the hook.
 inline void end_busy(ThreadState& thread) noexcept { thread.slot->busy.store(0, std::memory_order_release); }
 
-// The thread is busy while this lives. Not to be nested: who finds the thread busy must leave it so.
+// The thread is busy while this lives. Must not be nested: a caller that finds the thread busy leaves it so.
 class Busy {
 public:
-  // `entry_slot` is the stack slot of the hook, by which an abandoned one is told.
+  // `entry_slot` is the stack slot of the hook, by which an abandoned hook is recognised.
   [[gnu::always_inline]] Busy(ThreadState& thread, std::uint64_t entry_slot) noexcept : thread_(thread) {
     thread.slot->busy.store(1, std::memory_order_relaxed);
     thread.entry_slot = entry_slot;

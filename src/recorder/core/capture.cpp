@@ -26,7 +26,7 @@
 //   2. the words of the *path*, the frames between the call and the cache (known_paths.h);
 //   3. the join, the frame of the cache where the path ends: its stamp says that it is still the same entry;
 //   4. every return slot from the join outward, every extra word that guards it, and the words of the root;
-//   5. that no code was unloaded since (g_code_generation), for then a rule might be another one.
+//   5. that no code was unloaded since (g_code_generation), for then a rule might have changed.
 //
 // **Why it is right.** By induction from the inside: if a frame is the same and the words its rule reads are the same, so is its
 // caller. Nothing else goes into an unwind, so the number kept with the path is the number a full unwind would find, whatever
@@ -103,8 +103,8 @@ inline Step step(StackMemory& memory, Range& range, Rule rule, Frame& frame) noe
   return frame.pc != 0 ? Step::Taken : Step::Ended;
 }
 
-// Everything a full unwind from frame `index` outward would read, compared. 0: it is all as it was; otherwise the outermost
-// frame from which on that may not be said, plus one.
+// Compares everything a full unwind from frame `index` outward would read. 0: it is all as it was. Otherwise one plus
+// the outermost frame that may have changed.
 std::size_t find_change(const StackCache& cache, std::size_t index) noexcept {
   const std::size_t extra_end = cache.details[index].extra_end;
   if (all_hold(cache.returns, index) && (extra_end == 0 || all_hold(cache.extra, extra_end))) [[likely]]
@@ -193,7 +193,7 @@ std::uint32_t capture_changed(ThreadState& thread, std::uint64_t pc, std::uint64
       return capture_slowly(thread, {pc, slot, rbp});
     if (rule.kind == RuleKind::Stop) [[unlikely]] {
       root = wire::kRootCut;
-      if (guessed) { // a guess that led nowhere: this is no frame
+      if (guessed) { // a guess that led nowhere: this is not a frame
         cache.count = 0;
         break;
       }

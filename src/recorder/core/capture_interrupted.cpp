@@ -34,7 +34,7 @@ private:
   Range& range_;
 };
 
-// Goes to the caller by a remembered rule, as capture.cpp does, where every nanosecond counts, with a cache besides.
+// Goes to the caller by a remembered rule. capture.cpp does the same with a cache, because there every nanosecond counts.
 WalkStep rule_step(Words& words, Rule rule, Frame& frame) noexcept {
   std::uint64_t cfa = 0;
   switch (rule.kind) {
@@ -85,7 +85,7 @@ Found follow_rules(StackMemory& memory, Frame frame, std::uint64_t* pcs, std::si
       found.needs_more = true;
       return found;
     }
-    if (rule.kind == RuleKind::Stop && guessed) { // a guess that led nowhere: this is no frame
+    if (rule.kind == RuleKind::Stop && guessed) { // a guess that led nowhere: this is not a frame
       found.mark = wire::kRootCut;
       return found;
     }

@@ -68,8 +68,8 @@ long make_timer(std::uint32_t tid, std::uint32_t hz) noexcept {
   return timer;
 }
 
-// Gives a thread its timer, or the one it has another period. `thread` is null when it has recorded nothing yet: then the handler makes
-// itself known.
+// Gives a thread a timer, or the timer that it has a new period. `thread` is null when it has recorded nothing yet; then
+// the handler notes the timer at the first sample.
 void arm(ThreadState* thread, std::uint32_t tid, std::uint32_t hz) noexcept {
   if (thread != nullptr && thread->cpu_timer != 0) return set_period(thread->cpu_timer - 1, hz);
   const long timer = make_timer(tid, hz);
@@ -123,7 +123,7 @@ void take_sample(const siginfo_t& info, const ucontext_t& context) noexcept {
   const bool wanted = is_profiling() && is_attached() && !in_sandbox();
   ThreadState* thread = wanted ? join_thread({0, at, 0}, Caller::Handler) : nullptr;
   if (thread == nullptr || (thread->cpu_timer != 0 && thread->cpu_timer != timer)) {
-    // Nobody wants it any more, there is no room for the thread, or it got two at once.
+    // Samples are no longer wanted, there is no room for the thread, or it was given two timers at once.
     (void)system_call(SYS_timer_delete, info.si_timerid);
     if (ThreadState* const mine = known_thread(); mine != nullptr && mine->cpu_timer == timer) mine->cpu_timer = 0;
     return;

@@ -2,7 +2,7 @@
 // thread's call stack into its ring. A thread that sleeps is never disturbed.
 //
 // The signal is one that libc keeps for itself (32, by which it cancels threads): a program can neither block nor handle nor wait for it by
-// any function of libc, and libc's own handler passes signals of timers by.
+// any function of libc, and libc's own handler ignores signals of timers.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace heaptape::recorder {
 // Whether samples are being taken.
 [[nodiscard]] bool is_profiling() noexcept;
 
-// Begins a segment with so many samples per second of each thread's CPU time, for all threads there are. When one is under way, ends it.
+// Begins a segment: `hz` samples per second of each thread's CPU time, for all threads there are. Ends the one under way.
 void start_cpu_profile(std::uint32_t hz, const Frame& site) noexcept;
 // Ends the segment under way and begins the next; nothing when there is none.
 void next_cpu_segment(const Frame& site) noexcept;

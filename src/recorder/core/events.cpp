@@ -16,14 +16,14 @@ namespace {
 
 enum class Arrival : std::uint8_t { No, Claiming, Arranging };
 thread_local constinit Arrival t_arrival [[gnu::tls_model("initial-exec")]] = Arrival::No;
-// The thread has been in other slots, so the next is not where it begins.
+// The thread has borrowed slots before, so its next ThreadStart record does not begin it.
 thread_local constinit bool t_has_borrowed [[gnu::tls_model("initial-exec")]] = false;
 
-// Stands in for a thread's state while it is suppressed; its slot is always busy, so every event takes the unusual way.
+// Stands in for a thread's state while it is suppressed; its slot is always busy, so every event takes the slow path.
 constinit wire::ThreadSlot g_suppressed_slot{};
 constinit ThreadState g_suppressed{};
 thread_local constinit ThreadState* t_behind_suppressed [[gnu::tls_model("initial-exec")]] = nullptr;
-// The block whose releases alone are suppressed; 0: all heap events are.
+// The one block whose release is suppressed; 0: all heap events are.
 thread_local constinit std::uint64_t t_released [[gnu::tls_model("initial-exec")]] = 0;
 
 bool is_suppressed(EventKind kind, std::uint64_t address) noexcept {
@@ -45,7 +45,7 @@ ThreadState* prepare(std::uint32_t index, const Frame& site) noexcept {
   thread->ring_shift = static_cast<unsigned>(__builtin_ctz(records));
   thread->limit = 0;
   thread->slow_captures = 0;
-  disarm_cpu_timer(*thread); // of a thread that ended without a word
+  disarm_cpu_timer(*thread); // of a thread that ended without telling us
   thread->cache.start();     // the former thread's stack is gone
   if (thread->slot != nullptr) thread->known.start();
   thread->slot = slot_at(index);
@@ -81,10 +81,10 @@ private:
 // For how long a thread gets a slot: until it ends, or for its next record.
 enum class Term : std::uint8_t { Life, Record };
 
-// Takes a free slot for the calling thread. Null when there is none, or when this very thread is in the middle of it.
+// Takes a free slot for the calling thread. Null when there is none, or when this thread is already taking one.
 ThreadState* arrive(const Frame& site, Caller caller, Term term) noexcept {
   if (t_arrival == Arrival::Arranging) return nullptr; // our own doing, not the program's
-  if (t_arrival == Arrival::Claiming) {                // a signal handler in a bad moment
+  if (t_arrival == Arrival::Claiming) {                // a signal handler interrupted the claiming
     count_loss(wire::Loss::BeforeStart);
     return nullptr;
   }
@@ -114,8 +114,8 @@ ThreadState* arrive(const Frame& site, Caller caller, Term term) noexcept {
 // What to do when no slot is free.
 enum class Room : std::uint8_t { LookAgain, Borrow, None, CollectorGone };
 
-// Waits for slots of threads that have ended, or makes more; the one before the other, so that a program whose threads come and go does not
-// take up ever more memory. Whoever must not wait for the collector only does the other.
+// Waits for slots of threads that have ended, or adds slots. Waiting comes first, so that a program whose threads come
+// and go does not take ever more memory. A caller that must not wait for the collector only adds.
 Room find_room(Caller caller, unsigned looks, std::uint32_t drained) noexcept {
   wire::Header& header = *g_recorder.header;
   if (collector_is_gone(header)) {

@@ -81,7 +81,7 @@ struct Moment {
 
 // The calling thread's state, also while its heap events are suppressed; null: it has none.
 [[nodiscard]] ThreadState* known_thread() noexcept;
-// The same, but takes a slot for a thread that has none; null: there is no room. For what is no heap event.
+// The same, but takes a slot for a thread that has none; null: there is no room. For records that are not heap events.
 [[nodiscard]] ThreadState* join_thread(const Frame& site, Caller caller) noexcept;
 
 // Calls visit(ThreadState&) for every thread that has a slot. They go on running meanwhile.

@@ -7,7 +7,7 @@
 
 namespace heaptape::recorder {
 
-// Reads one word of memory for somebody; false when it cannot be read.
+// Reads one word of memory; false when it cannot be read.
 using ReadWord = bool (*)(void* context, std::uint64_t address, std::uint64_t& word) noexcept;
 
 // Evaluates `expression` (length, then operations) over the registers; `cfa` is on the stack first if `push_cfa`. False when

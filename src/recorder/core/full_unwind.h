@@ -26,7 +26,7 @@ struct Walk {
 enum class WalkStep : std::uint8_t {
   Taken,
   Ended, // this was the outermost frame
-  Cut,   // nobody knows the way on
+  Cut,   // there is no way on
 };
 
 // Goes from a frame to its caller; `walk` stays as it is unless the step is taken.

@@ -22,7 +22,7 @@ std::uint32_t place(wire::InternEntry* entries, std::uint64_t mask, std::uint64_
       return id;
     }
     if (seen != hash) continue;
-    // An entry without a value is being written by a thread that may be the very one we interrupted: pass it by.
+    // An entry without a value is being written by a thread that may be the very one we interrupted: skip it.
     const std::uint64_t value = entry.value.load(std::memory_order_acquire);
     if (value >> 32 == (pc & 0xffff'ffff) && static_cast<std::uint32_t>(value) != 0) {
       return static_cast<std::uint32_t>(value);
@@ -103,7 +103,7 @@ void InternTable::grow() noexcept {
     auto* entries = reinterpret_cast<wire::InternEntry*>(tables_ + wire::table_offset(table + 1));
     const std::uint64_t mask = (std::uint64_t{1} << wire::table_bits(table + 1)) - 1;
     for (std::uint64_t i = 0; i <= old.mask; ++i) {
-      // What comes in behind our back, or is still being written, will have a twin.
+      // A node that is added or still being written meanwhile will get a twin.
       const std::uint64_t value = old.entries[i].value.load(std::memory_order_acquire); // pairs with place()
       if (value == 0) continue;
       const std::uint64_t hash = old.entries[i].hash.load(std::memory_order_relaxed);

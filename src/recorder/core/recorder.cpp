@@ -70,7 +70,7 @@ namespace {
 
 constinit std::atomic<std::uint32_t> g_pauses{0};
 
-// Two threads may change the count at once; whoever comes last sees it that the switch fits.
+// Two threads may change the count at once; the last one makes the switch agree with it.
 void set_switch() noexcept {
   std::uint32_t position = kOff;
   do {

@@ -32,7 +32,8 @@ extern constinit Recorder g_recorder;
 // What the switch says.
 inline constexpr std::uint32_t kOff = 0;
 inline constexpr std::uint32_t kOn = 1;
-inline constexpr std::uint32_t kPaused = 2; // blocks are only told apart: those from before from those made meanwhile
+inline constexpr std::uint32_t kPaused =
+    2; // only enough is recorded to tell blocks from before from those made meanwhile
 
 // "Are we recording?", alone on a page that the kernel zeroes in the child of every fork, also of a raw clone: a child that
 // nobody prepared reads "no" and cannot touch its parent's tape.
@@ -64,7 +65,7 @@ inline void count_loss(wire::Loss loss) noexcept {
 [[nodiscard]] bool start_recorder(std::uint8_t* memory, std::uint64_t main_stack_top,
                                   std::uint64_t stack_reach) noexcept;
 
-// The clock where the TSC is none: CLOCK_MONOTONIC, or a mere counter after freeze_clock().
+// The clock where the TSC is not usable: CLOCK_MONOTONIC, or a mere counter after freeze_clock().
 [[nodiscard]] std::uint64_t ticks_without_tsc() noexcept;
 
 // The program is about to forbid the TSC to itself (strict seccomp does): from now on time stands still and only counts

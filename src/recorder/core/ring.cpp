@@ -24,9 +24,9 @@ std::uint64_t now_ns() noexcept {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// Whether a thread waits in vain: the collector goes round and round, but never takes anything out of this ring. It passes by a
-// thread that holds it up after two seconds, so after ten this one is not among those it reads: somebody has written over
-// our memory.
+// Whether a thread waits in vain: the collector goes round and round but never takes anything out of this ring. It stops
+// waiting for a thread that holds it up after two seconds. So after ten, this ring is not among those it reads: the
+// program has overwritten our memory.
 class InVain {
 public:
   bool operator()(std::uint64_t taken, std::uint32_t drained) noexcept {
@@ -129,7 +129,7 @@ bool await_answer(ThreadState& thread, std::uint32_t question) noexcept {
       g_patience_ns.store(answered ? kPatienceNs : kPatienceLostNs, std::memory_order_relaxed);
       return answered;
     }
-    // Again and again: the collector may have been about to sleep when it was woken the last time.
+    // Repeatedly: the collector may have been about to sleep when it was last woken.
     wake_collector(header);
     timespec most{0, 1'000'000};
     (void)system_call(SYS_futex, as_long(&thread.slot->answered), FUTEX_WAIT, static_cast<long>(seen), as_long(&most));

@@ -21,8 +21,8 @@ inline std::uint64_t ticks_now() noexcept {
 
 // Wakes the collector if it sleeps.
 void wake_collector(wire::Header& header) noexcept;
-// Gives the collector time to take something out; `looks` says for how many times now: the first are short. `drained` is what the header
-// said before the caller last looked.
+// Gives the collector time to take something out. `looks` counts the calls so far: the first waits are short. `drained`
+// is what the header said before the caller last looked.
 void wait_for_collector(wire::Header& header, unsigned looks, std::uint32_t drained) noexcept;
 
 // Called when the ring may be full: wakes the collector, waits for it or not as configured. False: no room, drop it.

@@ -68,8 +68,8 @@ RuleEntry* RuleTable::find_further(Block* block, std::uint64_t pc) noexcept {
   if (block->used.load(std::memory_order_relaxed) * 2 > block->mask) block = grow(block);
   RuleEntry* entry = insert(block, pc, rule);
   if (entry != nullptr) return entry;
-  // Full to the brim (it cannot grow any more): lend out the entry where it would be. Its pc does not match, so nobody
-  // else takes it for this one; this capture ends here.
+  // The table is full and cannot grow: give out the entry where the rule would be. Its pc does not match, so no other
+  // capture takes it for this rule; this one ends here.
   static constinit RuleEntry s_stop{};
   return &s_stop;
 }

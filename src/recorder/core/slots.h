@@ -1,6 +1,6 @@
-// The slots: which are free, and where each one's ring and scratch lie. There are more of them than most programs have threads, so the scratch
-// is mapped in pieces of kSlotsPerPiece, as threads come. A few slots are never given away for good but lent for one record at a time: when no
-// more can be had, that is how the threads without one are recorded.
+// The slots: which are free, and where each one's ring and scratch lie. There are more of them than most programs have
+// threads, so the scratch is mapped in pieces of kSlotsPerPiece, as threads come. A few slots are only lent, for one
+// record at a time: that is how threads are recorded for which there is no slot left.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ inline constexpr std::uint32_t kSlotsPerPiece = wire::kFirstSlots;
 inline constexpr std::uint32_t kMostPieces = wire::kMostSlots / kSlotsPerPiece;
 inline constexpr std::uint32_t kNoSlot = ~std::uint32_t{0};
 
-// What a piece of scratch takes in the address space. The page behind it is where the next piece begins in the file: it is never touched, but
-// lets the kernel find that piece without a descriptor.
+// What a piece of scratch takes in the address space. The page behind it is where the next piece begins in the file: it
+// is never touched, but lets the kernel find that piece without a descriptor.
 constexpr std::uint64_t piece_bytes(std::uint32_t slots) { return slots * wire::kScratchBytes + wire::kPage; }
 
 // All zero means no slots.

@@ -53,7 +53,7 @@ void guard_root(StackCache& cache, const NewFrame& root, const Range& range) noe
   while (used < cache.returns.kRoot) cache.returns.always_holds(++used);
 }
 
-// Whether the way outward depends on RBP, on the way from the outside to the innermost frame.
+// Goes from the outermost frame inward and keeps track of whether the way outward depends on RBP.
 struct Inward {
   bool needs_rbp;
 

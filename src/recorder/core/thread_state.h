@@ -56,7 +56,7 @@ struct StackCache {
 
   std::uint32_t count;        // frames that are valid
   std::uint64_t stamps_given; // frames ever put in
-  // Each frame's return slot and the address in it; in front, the words that tell why the outermost frame is that.
+  // Each frame's return slot and the address in it; in front, the words that show why the outermost is outermost.
   Words<kMostFrames, 8, 2> returns;
   Detail details[kMostFrames];
   std::uint64_t
