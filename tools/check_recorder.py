@@ -77,7 +77,7 @@ def read_version_script(path):
             section = None
         elif token not in "{:;" and section == "global":
             if re.search(r"[*?\[]", token):
-                raise Refused(f"{path}: the pattern {token} is no name; list every export")
+                raise Refused(f"{path}: {token} is a pattern, not a name; list every export")
             names.add(token)
     if not names:
         raise Refused(f"{path}: lists no global name")

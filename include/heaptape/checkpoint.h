@@ -98,7 +98,8 @@ static inline void heaptape_tell_option(const char* word, unsigned long length) 
   heaptape_put(&line, "heaptape: '");
   for (i = 0; i < length && i < 100; ++i) heaptape_put_char(&line, word[i] < 0x20 ? '?' : word[i]);
   heaptape_put(
-      &line, "' is no option of check points: bytes, human, trim, as-is, color, no-color, quiet, stderr, file=NAME\n");
+      &line,
+      "' is not an option of check points: bytes, human, trim, as-is, color, no-color, quiet, stderr, file=NAME\n");
   heaptape_write_all(2, line.text, line.length);
 }
 

@@ -205,7 +205,7 @@ Result<OptionList::Outcome> OptionList::parse(std::vector<std::string> words) {
   }
   for (const Each& each : each_) {
     const std::vector<std::string>& given = each.option->results();
-    if (given.size() > each.most) return Error{ErrorCode::Usage, "one argument too many: " + given[each.most]};
+    if (given.size() > each.most) return Error{ErrorCode::Usage, "unexpected argument '" + given[each.most] + "'"};
   }
   for (const Optional& optional : optionals_) {
     if (optional.option->count() != 0) *optional.value = optional.text == kLeftOut ? std::string() : optional.text;

@@ -83,7 +83,7 @@ TEST(OptionList, WordsMayHaveTheirPlaceInThatOrder) {
   EXPECT_EQ(parse({"a.tape", "-p", "7"}), (Words{"a.tape", "pid 7"}));
   EXPECT_EQ(parse({"-p", "7", "a.tape"}), (Words{"pid 7", "a.tape"}));
   EXPECT_EQ(parse({"a", "b"}), (Words{"a", "b"}));
-  EXPECT_EQ(parse({"a", "b", "c"}), (Words{"one argument too many: c"}));
+  EXPECT_EQ(parse({"a", "b", "c"}), (Words{"unexpected argument 'c'"}));
 }
 
 TEST(OptionList, AValueMayBeLeftOutWhereTheFormSaysSo) {

@@ -63,7 +63,7 @@ def binary():
             return path
     found = shutil.which("heaptape")
     if not found:
-        raise gdb.GdbError("heaptape was not found; say where it is: set heaptape binary FILE")
+        raise gdb.GdbError("heaptape was not found; set its path with: set heaptape binary FILE")
     return found
 
 
@@ -157,7 +157,7 @@ class HeaptapePrefix(gdb.Command):
     def invoke(self, argument, from_tty):
         self.dont_repeat()
         if argument.strip():
-            raise gdb.GdbError(f"'{argument.split()[0]}' is no command of heaptape's; 'heaptape' alone lists them")
+            raise gdb.GdbError(f"not a heaptape command: '{argument.split()[0]}'; 'heaptape' alone lists them")
         gdb.execute("help heaptape")
 
 
@@ -184,7 +184,7 @@ class Top(gdb.Command):
         self.dont_repeat()
         rows = argument.strip() or "10"
         if not rows.isdigit() or int(rows) == 0:
-            raise gdb.GdbError(f"'{rows}' is no number of rows: heaptape top 20")
+            raise gdb.GdbError(f"'{rows}' is not a number of rows; example: heaptape top 20")
         run("top", "--sort", "live", "-n", rows, *subject())
 
 
@@ -202,7 +202,7 @@ class Leaks(gdb.Command):
         elif word == "since" and mark.strip():
             run("report", "--from", mark.strip().strip("'\""), *subject())
         else:
-            raise gdb.GdbError("say 'heaptape leaks', or 'heaptape leaks since MARK'")
+            raise gdb.GdbError("usage: heaptape leaks [since MARK]")
 
 
 class Marking(gdb.Command):

@@ -202,7 +202,7 @@ Result<> arenas(Session& session, Call& call, Printer& out) {
   if (list.size() > 1) rows.push_back(row_of("total", sum_of_arenas(list)));
   out.print(table(session.style, rows) + "\n" + more + "\n" +
             session.style.dim(fmt::format("unused: of what lies between the first and the last live byte\n"
-                                          "little: pages held by less than {} live bytes\n{}",
+                                          "little: pages with fewer than {} live bytes\n{}",
                                           kLittle, source_line(session, space))));
   return Unit{};
 }
@@ -217,7 +217,7 @@ const Command kArenasCommand{
             "of their own, and the memory of another allocator: what is live, what can be\n"
             "accessed (committed), what is set aside (reserved), which part of the span\n"
             "from the first to the last live byte is unused, how many pages hold a live\n"
-            "byte and how many of those are held by less than 64; the largest gap; and\n"
+            "byte and how many of those hold fewer than 64; the largest gap; and\n"
             "the threads that made the live blocks. A thread uses the arena in which its\n"
             "latest block lies.\n",
     .example = "arenas",

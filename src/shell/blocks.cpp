@@ -133,7 +133,7 @@ constexpr CommandOption kOptions[] = {
 
 const Command kBlocksCommand{.name = "blocks",
                              .arguments = "[FILTER]",
-                             .summary = "the live blocks: largest, oldest, of one function, ...",
+                             .summary = "the live blocks, by size, age, address or stack",
                              .help = "",
                              .example = "blocks size>4k and age>10s and fn~\"Cache\" --by oldest",
                              .group = CommandGroup::Memory,

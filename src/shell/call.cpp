@@ -107,7 +107,7 @@ std::string Call::rest() {
 
 Result<> Call::finish() const {
   if (plain_.empty()) return Unit{};
-  return Error{ErrorCode::Usage, "'" + plain_.front().text + "' is one word too many"};
+  return Error{ErrorCode::Usage, "unexpected argument '" + plain_.front().text + "'"};
 }
 
 } // namespace heaptape

@@ -47,7 +47,7 @@ public:
   std::optional<std::string> next_if(bool (*wanted)(const std::string&));
   // Takes all plain words, as typed and with spaces between them: for filters.
   std::string rest();
-  // Refuses the words that nobody took: "'y' is one word too many".
+  // Refuses the words that nobody took: "unexpected argument 'y'".
   Result<> finish() const;
 
 private:

@@ -66,7 +66,7 @@ TEST_F(CallTest, AValueThatIsMissingIsAskedFor) { EXPECT_EQ(parse("a --png").err
 
 TEST_F(CallTest, AWordThatNobodyTookIsRefused) {
   expect_parsed("a");
-  EXPECT_EQ(call_.finish().error().sentence, "'a' is one word too many");
+  EXPECT_EQ(call_.finish().error().sentence, "unexpected argument 'a'");
 }
 
 TEST_F(CallTest, HelpCanBeAskedForInsteadOfAnAnswer) {

@@ -197,7 +197,7 @@ const Command kCheckpointsCommand{
     .arguments = "",
     .summary = "the heap at and between the program's check points",
     .help = "For each: what was live, and what was allocated and freed since the one before.\n"
-            "Of a program without check points its marks and snapshots are shown instead.\n",
+            "For a program without check points, its marks and snapshots are shown instead.\n",
     .example = "checkpoints",
     .group = CommandGroup::Asking,
     .run = checkpoints,

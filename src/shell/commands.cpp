@@ -32,8 +32,8 @@ Result<const Command*> find_command(std::string_view name) {
   }
   if (beginnings == 1) return begins;
   const std::string shown = "'" + printable(name) + "'";
-  if (beginnings != 0) return Error{ErrorCode::Usage, shown + " may mean " + near};
-  return Error{ErrorCode::Usage, shown + " is no command; 'help' lists them"};
+  if (beginnings != 0) return Error{ErrorCode::Usage, shown + " is ambiguous: " + near};
+  return Error{ErrorCode::Usage, "not a command: " + shown + "; 'help' lists them"};
 }
 
 Result<> run_command(const Command& command, Session& session, std::vector<Word> words, Printer& out) {

@@ -148,7 +148,7 @@ Result<> event(Session& session, Call& call, Printer& out) {
   const bool json = call.flag("--json");
   const Result<std::uint64_t> number = event_in(session, call);
   if (!number) return number.error();
-  if (number.value() == 0) return Error{ErrorCode::Usage, "before the first event there is none; try 'event 1'"};
+  if (number.value() == 0) return Error{ErrorCode::Usage, "there is no event before the first; try 'event 1'"};
   bool found = false;
   replay(session, number.value() - 1, number.value(), [&](const Event& event, const Ended& ended) {
     found = true;
@@ -228,7 +228,7 @@ constexpr CommandOption kEventsOptions[] = {
 const Command kEventsCommand{.name = "events",
                              .arguments = "[A [B]] [FILTER]",
                              .summary = "list events: the last ones before the cursor, or from A to B",
-                             .help = "Without positions the twenty events up to the cursor are shown, with one the\n"
+                             .help = "Without positions: the twenty events up to the cursor; with one position: the\n"
                                      "twenty from there on. The size of a released block stands in parentheses.\n",
                              .example = "events @-100 @ kind=free",
                              .group = CommandGroup::Asking,
@@ -239,7 +239,7 @@ const Command kEventsCommand{.name = "events",
 const Command kEventCommand{.name = "event",
                             .arguments = "[POSITION]",
                             .summary = "everything about one event",
-                            .help = "The event at the cursor, or another. Of a release also the block that it ended.\n",
+                            .help = "The event at the cursor, or another. For a release, also the block it freed.\n",
                             .example = "event 4711",
                             .group = CommandGroup::Asking,
                             .takes = Takes::Position,
@@ -259,7 +259,7 @@ const Command kTextCommand{.name = "text",
                            .arguments = "[PATTERN]",
                            .summary = "annotations that the program wrote, in order",
                            .help = "Texts, numbers, marks, check points and scopes, each with the event before it.\n"
-                                   "PATTERN is a regular expression that is looked for in them.\n",
+                                   "PATTERN is a regular expression to look for in them.\n",
                            .example = "text request",
                            .group = CommandGroup::Asking,
                            .run = text};

@@ -60,11 +60,10 @@ const char* address_kind_name(AddressKind kind) {
 const Command kExplainCommand{.name = "explain",
                               .arguments = "ADDR",
                               .summary = "what an address is: block, freed block, stack, global, nothing",
-                              .help =
-                                  "For an address out of a crash. Says whether it lies in a live block, in a freed\n"
-                                  "one (by whom, how long ago, who has reused it), just behind or in front of one,\n"
-                                  "on a thread's stack, in a variable, in code, in a mapping; whether it is null\n"
-                                  "with an offset, a pattern that marks bad memory, or text.\n",
+                              .help = "For an address from a crash. Says whether it lies in a live block, in a freed\n"
+                                      "one (by whom, how long ago, who reused it), just past or just before one,\n"
+                                      "on a thread's stack, in a variable, in code, in a mapping; whether it is null\n"
+                                      "with an offset, a pattern that marks bad memory, or text.\n",
                               .example = "explain 0x55d0c4a2e2b0",
                               .group = CommandGroup::Memory,
                               .takes = Takes::Address,

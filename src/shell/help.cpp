@@ -22,7 +22,7 @@ std::string_view group_title(CommandGroup group) {
 constexpr std::string_view kPositions =
     "Positions\n"
     "  1234              after event 1234             peak              when most was live\n"
-    "  12.5s 200ms 2min  so long after the start      NAME              a mark of the program\n"
+    "  12.5s 200ms 2min  this long after the start    NAME              a mark of the program\n"
     "  ^ or start        before the first event       $ or end          after the last\n"
     "  @                 the cursor                   +N -N +2s -50ms   from the cursor\n"
     "and sums of these: @-5, peak+1, $-100, loaded+20ms.\n";
@@ -53,8 +53,8 @@ std::string overview() {
                               : fmt::format("  {}\n  {:<32}{}\n", usage, "", command->summary);
   }
   text += fmt::format("  {:<32}{}\n", "quit", "leave (also exit, or Ctrl-D)");
-  return text + "\n'help COMMAND' says more, so do 'help positions', 'help filters' and 'help addresses'.\n"
-                "A command may be shortened as long as it is clear. Ctrl-C stops a search.\n";
+  return text + "\n'help COMMAND' says more; so do 'help positions', 'help filters' and 'help addresses'.\n"
+                "A command may be shortened while it stays unambiguous. Ctrl-C stops a search.\n";
 }
 
 Result<> help(Session&, Call& call, Printer& out) {

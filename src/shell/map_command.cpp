@@ -212,10 +212,10 @@ Result<> run(Session& session, Call& call, Printer& out) {
 
 constexpr CommandOption kOptions[] = {
     {"--zoom LEVEL",
-     "how near: arena (default with an address), 64k, or page, where every block is listed; all is the whole heap",
+     "how close: arena (default with an address), 64k, or page, where every block is listed; all is the whole heap",
      "all arena 64k page"},
     {"--by,--color-by WHAT",
-     "what letters or colours tell: density (default), size (largest block in the cell), age (oldest), or stack (who "
+     "what letters or colours show: density (default), size (largest block in the cell), age (oldest), or stack (who "
      "holds most of it); also --color-by",
      "density size age stack"},
     {"--at POSITION", "the heap at another moment; the cursor stays"},
@@ -223,7 +223,7 @@ constexpr CommandOption kOptions[] = {
     {"--png FILE", "the same as a large picture"},
     {"--svg FILE", "likewise"},
     {"--over WHAT",
-     "with --png or --svg: addresses over the time of the run, so that one sees the heap grow and fall apart; 'events' "
+     "with --png or --svg: addresses over the time of the run, to see the heap grow and fragment; 'events' "
      "counts events instead of time",
      "time events"},
     {"--from POSITION", "the stretch of the run for --over (default: all of it)"},
@@ -237,10 +237,10 @@ const Command kMapCommand{.name = "map",
                           .arguments = "[ADDR|*]",
                           .summary = "the heap as a picture: what is full, free, or never used",
                           .help = R"(Draws the ranges that hold heap, each cut into cells, and says how fragmented
-each is. With an address only the range around it, and the address is marked.
+each is. With an address: only the range around it, with the address marked.
 
-Free cells are told apart: used before, or never used. On tapes of many
-millions of events only the keyframes are asked about that, and the legend
+Free cells that were used before differ from those that never were. On tapes
+of many millions of events this is known from keyframes only, and the legend
 says so.
 )",
                           .example = "map --at peak --by stack",

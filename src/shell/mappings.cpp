@@ -213,7 +213,7 @@ const Command kMappingsCommand{
     .arguments = "[ADDR|WORD]",
     .summary = "the address space: what is mapped where, how much of it is live",
     .help = "Every mapping with its permissions, its size, what is live in it, and what it\n"
-            "is: a heap, an arena, a stack and whose, a module, a file, anonymous memory.\n"
+            "is: a heap, an arena, a thread's stack, a module, a file, anonymous memory.\n"
             "Below a mapping that the program made itself stands the call that made it.\n"
             "With an address, the mapping that holds it, in full. With a word, those of\n"
             "that kind (heap, arena, anonymous, file, module, stack, special) or with the\n"

@@ -46,7 +46,7 @@ Result<std::uint64_t> count_in(Call& call) {
   if (!word || word->find_first_not_of("0123456789") != std::string::npos || word->size() > 18) return std::uint64_t{1};
   call.next();
   const std::uint64_t count = std::stoull(*word);
-  if (count == 0) return Error{ErrorCode::Usage, "0 steps lead nowhere"};
+  if (count == 0) return Error{ErrorCode::Usage, "give a count of at least 1"};
   return count;
 }
 
@@ -108,7 +108,7 @@ Result<> step(Session& session, Call& call, Printer& out, Way way) {
   return land(session,
               way == Way::Forward ? ahead(session, filter.value(), count.value())
                                   : behind(session, filter.value(), count.value()),
-              any ? "there are not so many events " + side + " this one" : "no event " + side + " this one matches",
+              any ? "there are fewer events than that " + side + " this one" : "no event " + side + " this one matches",
               out);
 }
 
@@ -119,7 +119,7 @@ Result<> find(Session& session, Call& call, Printer& out) {
   const bool back = call.flag("--back");
   const bool first = call.flag("--first");
   const bool last = call.flag("--last");
-  if (back + first + last > 1) return Error{ErrorCode::Usage, "only one of --back, --first and --last can be done"};
+  if (back + first + last > 1) return Error{ErrorCode::Usage, "give only one of --back, --first and --last"};
   if (!call.peek()) return Error{ErrorCode::Usage, "find needs a filter, such as: find size>1M and fn~\"parse\""};
   if (!first && !last) return step(session, call, out, back ? Way::Back : Way::Forward);
   Result<Filter> filter = filter_in(session, call);
@@ -219,7 +219,7 @@ const Command kGotoCommand{.name = "goto",
 const Command kNextCommand{.name = "next",
                            .arguments = "[N] [FILTER]",
                            .summary = "go N events forward, or to the Nth that matches",
-                           .help = "Without a filter every event counts. 'help filters' says what filters can tell.\n",
+                           .help = "Without a filter every event counts. 'help filters' lists what filters can test.\n",
                            .example = "next kind=free and fn~\"Cache\"",
                            .group = CommandGroup::Moving,
                            .takes = Takes::Filter,

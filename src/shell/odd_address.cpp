@@ -89,13 +89,14 @@ OddAddress odd_address(std::uint64_t address) {
                         with_separators(address), hex(address))};
   }
   if (const std::string meaning = poison(address); !meaning.empty())
-    return {AddressKind::Poison, "no address but a pattern, " + meaning};
+    return {AddressKind::Poison, "not an address but a pattern, " + meaning};
   if (const std::string text = characters(address); !text.empty()) {
-    return {AddressKind::Text, "no address but text, \"" + text + "\": a pointer was overwritten by characters"};
+    return {AddressKind::Text, "not an address but text, \"" + text + "\": a pointer was overwritten by characters"};
   }
   if (address >> 47 != 0) {
-    const char* const what = address >> 47 == 0x1ffff ? "an address of the kernel's half, which programs cannot use"
-                                                      : "no address of this machine (not canonical): a damaged pointer";
+    const char* const what = address >> 47 == 0x1ffff
+                                 ? "an address of the kernel's half, which programs cannot use"
+                                 : "not an address on this machine (not canonical): a damaged pointer";
     return {AddressKind::NotCanonical, what};
   }
   return {};

@@ -160,8 +160,8 @@ Result<> history(Session& session, Call& call, Printer& out) {
 }
 
 constexpr CommandOption kHistoryOptions[] = {
-    {"--last N", "the latest N (default: 20)"},
-    {"--all", "all of them"},
+    {"--last N", "show the latest N (default: 20)"},
+    {"--all", "show all of them"},
     {"--json", "as JSON"},
 };
 
@@ -181,9 +181,10 @@ const Command kOwnerCommand{.name = "owner",
 const Command kHistoryCommand{.name = "history",
                               .arguments = "ADDR [ADDR2]",
                               .summary = "every block that ever covered an address",
-                              .help = "Oldest first: who made it, who ended it, how long it lived; both sides of a\n"
-                                      "realloc; mappings of the program's own. With ADDR2 every block that shares a\n"
-                                      "byte with ADDR..ADDR2. A line shows where the cursor stands among them.\n",
+                              .help =
+                                  "Oldest first: who made it, who ended it, how long it lived; both sides of a\n"
+                                  "realloc; mappings the program made itself. With ADDR2: every block that shares a\n"
+                                  "byte with ADDR..ADDR2. A line shows where the cursor stands among them.\n",
                               .example = "history 0x55d0c4a2e2a0",
                               .group = CommandGroup::Memory,
                               .takes = Takes::Address,

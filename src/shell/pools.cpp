@@ -76,9 +76,9 @@ constexpr CommandOption kOptions[] = {
 const Command kPoolsCommand{.name = "pools",
                             .arguments = "[NAME]",
                             .summary = "the program's own pools, or what is live in one",
-                            .help = "Pools are what the program told with heaptape_alloc(), and what functions\n"
-                                    "named by 'record --alloc-fn' returned. Their blocks are no part of the heap.\n"
-                                    "Without NAME a table of all pools; with NAME the call stacks behind what is\n"
+                            .help = "Pools hold what the program reported with heaptape_alloc(), and what functions\n"
+                                    "named by 'record --alloc-fn' returned. Their blocks are not part of the heap.\n"
+                                    "Without NAME: a table of all pools. With NAME: the call stacks behind what is\n"
                                     "live in that pool.\n",
                             .example = "pools",
                             .group = CommandGroup::Memory,

@@ -119,7 +119,7 @@ Result<std::uint64_t> Session::address(std::string_view text) {
       if (!base) return base.error();
       const bool plus = text[sign] == '+';
       if (plus ? base.value() > ~std::uint64_t{0} - *offset : base.value() < *offset) {
-        return Error{ErrorCode::Usage, "'" + printable(text) + "' is beyond all addresses"};
+        return Error{ErrorCode::Usage, "'" + printable(text) + "' is not an address: it lies outside 64 bits"};
       }
       return plus ? base.value() + *offset : base.value() - *offset;
     }
@@ -130,8 +130,7 @@ Result<std::uint64_t> Session::address(std::string_view text) {
   // Copies of one function at one place, and a name that every file may have: the program's own comes first.
   if (found.empty()) {
     const bool missing = !symbols().problems().empty();
-    return Error{ErrorCode::NotFound, shown +
-                                          " is no address such as 0x5581c2e0, and no symbol of that name was found" +
+    return Error{ErrorCode::NotFound, shown + " is neither an address such as 0x5581c2e0 nor the name of a symbol" +
                                           (missing ? " (some of the program's files are not on this machine)" : "")};
   }
   const std::uint64_t address = found.front().address;

@@ -111,7 +111,7 @@ TEST_F(SpaceCommands, ArenasSayWhatIsUsedAndByWhom) {
                                      "    thread 2 (loader): 5.00 kB in 1 block\n"
                                      "\n"
                                      "unused: of what lies between the first and the last live byte\n"
-                                     "little: pages held by less than 64 live bytes\n"
+                                     "little: pages with fewer than 64 live bytes\n"
                                      "As the kernel first showed it, at 0.000050 s.\n");
 }
 

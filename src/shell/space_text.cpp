@@ -34,7 +34,7 @@ std::string range_text(std::uint64_t begin, std::uint64_t end) { return fmt::for
 
 std::string source_line(const Session& session, const AddressSpace& space) {
   if (!space.from_kernel)
-    return "Guessed from modules, mmap calls and live blocks: the tape has no word of the kernel.\n";
+    return "Guessed from modules, mmap calls and live blocks: the kernel's own list is not on the tape.\n";
   if (space.maps_us > session.time_us())
     return "As the kernel first showed it, at " + seconds_text(space.maps_us) + " s.\n";
   return "As the kernel showed it from " + seconds_text(space.maps_us) + " s on, with the program's calls since.\n";

@@ -28,7 +28,7 @@ constexpr CommandOption kOptions[] = {
 const Command kSqlCommand{
     .name = "sql",
     .arguments = "SQL",
-    .summary = "ask the whole tape in SQL",
+    .summary = "query the whole tape in SQL",
     .help = "Runs statements of SQLite over the tables events, blocks, live, stacks, frames,\n"
             "threads, modules, marks and samples, wherever the cursor stands.\n"
             "'sql .tables' lists the tables, 'sql .schema TABLE' their columns. Several\n"

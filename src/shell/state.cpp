@@ -239,7 +239,7 @@ const Command kStatsCommand{.name = "stats",
                             .options = kJsonOption};
 const Command kThreadsCommand{.name = "threads",
                               .arguments = "",
-                              .summary = "the threads and what is live of each",
+                              .summary = "the threads, and what each has live",
                               .help = "A block belongs to the thread that made it. 'seen' is the time from its first\n"
                                       "event to its end; 'later' and 'ended' are as of the cursor.\n",
                               .example = "threads",

@@ -81,7 +81,7 @@ Result<> symbol_at(Session& session, Call& call, Printer& out) {
 }
 
 constexpr CommandOption kSymbolOptions[] = {
-    {"--all", "more than 50"},
+    {"--all", "list all, not just the first 50"},
 };
 
 } // namespace
@@ -90,7 +90,7 @@ const Command kSymbolCommand{.name = "symbol",
                              .arguments = "PATTERN",
                              .summary = "functions and variables whose name matches, with their addresses",
                              .help = "PATTERN is a regular expression. Names come from the program's files, if\n"
-                                     "these are still what they were.\n",
+                                     "those have not changed since.\n",
                              .example = "symbol ^main$",
                              .group = CommandGroup::Asking,
                              .takes = Takes::Function,

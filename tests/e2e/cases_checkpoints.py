@@ -108,7 +108,7 @@ def what_is_too_long_ends_with_dots(test):
 @case
 def a_word_that_is_no_option_is_told_once(test):
     text = test.run([program("checkpoints")], env={"HEAPTAPE_CHECKPOINT": "bytes,colour"}).err.decode()
-    equal(text.count("heaptape: 'colour' is no option of check points: bytes, "), 1, text)
+    equal(text.count("heaptape: 'colour' is not an option of check points: bytes, "), 1, text)
     equal(len(lines_of(text)), 4, "the check points are there, in bytes")
 
 

@@ -82,7 +82,7 @@ def top_leaks_marks_and_history(test):
                 "heaptape mark", "heaptape where nobody"]
     text, _ = debug(test, "pointers", commands, input="grow 5\n")
     expect(text, r"marked 'here'", r"snapshot 'snapshot'", r"Live now: ", r"make_widget", r"drop_widget",
-           r"Allocated between here .* and end.* and then still live", r"'x' is no number of rows", r"say 'heaptape leaks'",
+           r"Allocated between here .* and end.* and then still live", r"'x' is not a number of rows", r"usage: heaptape leaks",
            r"which name\?", r"No symbol \"nobody\" in current context")
     check("Python Exception" not in text, text)
 
@@ -126,7 +126,7 @@ def a_core_file_is_asked_through_its_tape(test):
                         "-ex", "heaptape", "-ex", "heaptape nonsense"], env={"HEAPTAPE_LIBRARY": LIBRARY, "DEBUGINFOD_URLS": ""})
     text = outcome.out.decode(errors="replace") + outcome.err.decode(errors="replace")
     equal(text.count(f"warning: the tape is of process {recorded}, this is process {pid}: "), 1, text)
-    expect(text, r"heaptape where EXPR", r"'nonsense' is no command of heaptape's")
+    expect(text, r"heaptape where EXPR", r"not a heaptape command: 'nonsense'")
 
 
 @case

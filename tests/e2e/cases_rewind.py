@@ -121,7 +121,7 @@ def a_script_on_standard_input_goes_on_after_an_error(test):
     script = "goto sessions\\ open\nnonsense\nwhere  # here\n\nnext 2\nquit\nwhere\n"
     run = subprocess.run([HEAPTAPE, "shell", tape], input=script, capture_output=True, text=True, timeout=HANG_SECONDS)
     equal(run.returncode, 2, "status")
-    check("'nonsense' is no command" in run.stderr, run.stderr)
+    check("not a command: 'nonsense'" in run.stderr, run.stderr)
     equal(run.stdout.count("  live  "), 1, "answers of where: " + run.stdout)
 
 
@@ -254,7 +254,7 @@ def the_shell_on_a_terminal_completes_remembers_and_survives_control_c(test):
     shell.expect("^C")
     shell.expect(" s) ")
     shell.type("\x1b[A\n")  # the last one again
-    check("is no command" not in shell.expect("event"), "the line that was given up is not run")
+    check("not a command" not in shell.expect("event"), "the line that was given up is not run")
     shell.expect(" s) ")
     shell.resize(24, 50)
     os.kill(shell.pid, signal.SIGWINCH)

@@ -13,7 +13,7 @@ namespace {
 constexpr CommandHelp kHelp{
     .usage = "heaptape verify [options] [TAPE]",
     .purpose =
-        "Checks that every block of a tape has the right checksum and that its events could have happened: no block "
+        "Checks that every chunk of a tape has the right checksum and that its events could have happened: no block "
         "is made where one is live, nothing is released twice, and the totals on the tape are those of its events.",
     .more = R"(Prints one line and exits with 0 when all is well. Otherwise lists the problems, by event
 where they belong to one, and exits with 1; with 2 when the file is not a tape.

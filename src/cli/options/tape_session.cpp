@@ -8,11 +8,12 @@ namespace heaptape::cli {
 void add_session_options(OptionList& list, SessionWishes& wishes) {
   wishes.tape.add_pid(list);
   if (!list.knows("--at"))
-    list.text("--at POSITION", wishes.at,
-              "the moment that is asked about (default: end): a time such as 12.5s, an event's number, peak, start, "
-              "end, a mark, peak-1");
+    list.text(
+        "--at POSITION", wishes.at,
+        "the moment to ask about (default: end): a time such as 12.5s, an event number, peak, start, end, a mark, "
+        "or a sum such as peak-1");
   if (!list.knows("--limit"))
-    list.number("--limit N", wishes.limit, "the tape seems to end with event N").between(1, 1'000'000'000'000);
+    list.number("--limit N", wishes.limit, "act as if the tape ended with event N").between(1, 1'000'000'000'000);
   list.text("--names FORM", wishes.names, "short (default), full or mangled").one_of({"short", "full", "mangled"});
   list.text("--color WHEN", wishes.color, "auto (default), always or never").one_of({"auto", "always", "never"});
 }

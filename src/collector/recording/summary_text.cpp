@@ -98,7 +98,7 @@ std::string summary_text(const CollectorResult& result) {
   }
   if (!result.log.empty()) text += (result.tape.empty() ? " -> " : ", ") + result.log;
   if (summary.ending == Ending::Killed) text += "; killed by " + signal_name(summary.ending_detail);
-  if (summary.ending == Ending::Replaced) text += "; it became another program by exec, which --follow records too";
+  if (summary.ending == Ending::Replaced) text += "; it then ran another program (exec); --follow records that too";
   return text;
 }
 

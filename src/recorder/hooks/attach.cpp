@@ -120,7 +120,7 @@ void attach_listening(const char* path, Attached& attached) noexcept {
   const auto socket = static_cast<int>(system_call(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (failed(socket)) return refuse(attached, "no socket for the collector could be made");
   if (failed(system_call(SYS_connect, socket, as_long(&address), sizeof address))) {
-    refuse(attached, "nobody listens where HEAPTAPE_COLLECTOR says; start 'heaptape collect --listen SOCKET'");
+    refuse(attached, "nothing listens at HEAPTAPE_COLLECTOR's socket; start 'heaptape collect --listen SOCKET'");
   } else {
     introduce(socket, attached);
   }

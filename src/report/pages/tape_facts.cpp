@@ -85,7 +85,7 @@ std::string ending_text(const Summary& summary, bool finished) {
   case Ending::Exited: return fmt::format("exited with status {}{}", summary.ending_detail, note);
   case Ending::Killed: return fmt::format("killed by {}{}", signal_name(summary.ending_detail), note);
   case Ending::Replaced:
-    return "became another program by exec, which is not on this tape (--follow records it too)" + note;
+    return "ran another program (exec), which is not on this tape; 'record --follow' records that too" + note;
   case Ending::CollectorStopped: return "not seen, because recording stopped first" + note;
   case Ending::Unknown: break;
   }
