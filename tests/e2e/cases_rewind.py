@@ -325,7 +325,7 @@ def control_c_stops_a_search_and_not_the_shell(test):
     shell.expect(" s) ")
     # Once a line is echoed with its end, a Ctrl-C is for that line, whether it meets the search or comes before it. A quick
     # search may be over first.
-    for _ in range(20):
+    for _ in range(5):
         shell.type("next size>1G\n")
         shell.expect("size>1G\n")
         shell.type("\x03")
