@@ -1,6 +1,9 @@
 #include "tape/chunk_writer.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -22,7 +25,31 @@ std::string write_sentence(const std::string& path, int error) {
   return "cannot write to the tape '" + path + "': " + why + "; the tape ends at its last whole chunk";
 }
 
+// What a full disk must leave: the summary, which says that it was full, and the threads.
+constexpr std::size_t kRoomForTheEnd = 16 * 1024;
+
+bool belongs_to_the_end(ChunkType type) { return type == ChunkType::Summary || type == ChunkType::Threads; }
+
 } // namespace
+
+ChunkWriter::~ChunkWriter() {
+  struct stat facts {};
+  const auto end = static_cast<off_t>(end_offset_);
+  // Room beyond the end goes back to the disk, unless somebody has already written there.
+  if (has_room_ && fd_ && ::fstat(fd_.get(), &facts) == 0 && facts.st_size == end) (void)!::ftruncate(fd_.get(), end);
+}
+
+Result<> ChunkWriter::keep_room_behind(std::size_t bytes) {
+  const auto from = static_cast<off_t>(end_offset_);
+  if (::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, from, static_cast<off_t>(bytes + kRoomForTheEnd)) == 0) {
+    has_room_ = true;
+  } else if (errno == ENOSPC || errno == EDQUOT) {
+    return Error{ErrorCode::Io, end_offset_, write_sentence(path_, errno)};
+  } else {
+    can_keep_room_ = false; // not every file system can
+  }
+  return Unit{};
+}
 
 Result<> ChunkWriter::write(ChunkType type, std::span<const std::byte> payload) {
   if (payload.size() > format::kMaxPayloadBytes)
@@ -48,6 +75,9 @@ Result<> ChunkWriter::write_stored(ChunkType type, Codec codec, std::size_t raw_
   header.payload_checksum = format::checksum(stored);
   header.raw_bytes = static_cast<std::uint32_t>(raw_bytes);
   header.header_checksum = format::chunk_header_checksum(header);
+  if (can_keep_room_ && !belongs_to_the_end(type)) {
+    if (const Result<> kept = keep_room_behind(sizeof header + stored.size()); !kept) return kept.error();
+  }
   return write_whole(std::as_bytes(std::span(&header, 1)), stored);
 }
 

@@ -42,6 +42,25 @@ TEST_F(WriterTest, ATapeIsPrivateWhateverTheUmask) {
   EXPECT_EQ(mode_of(path()), 0600u);
 }
 
+TEST_F(WriterTest, RoomForTheEndIsSetAsideWhileATapeIsWrittenAndGivenBack) {
+  const auto unused_bytes = [&] {
+    struct stat status {};
+    HT_CHECK(::stat(path().c_str(), &status) == 0);
+    return static_cast<std::int64_t>(status.st_blocks) * 512 - static_cast<std::int64_t>(status.st_size);
+  };
+  {
+    auto writer = TapeWriter::create({.path = path()});
+    ASSERT_TRUE(writer.ok());
+    ASSERT_TRUE(writer.value().add_modules({}).ok());
+    const int fd = ::open(path("probe").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    const bool can_reserve = ::fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, 100) == 0;
+    ::close(fd);
+    if (!can_reserve) GTEST_SKIP() << "this file system cannot set room aside";
+    EXPECT_GE(unused_bytes(), 12 * 1024);
+  }
+  EXPECT_LT(unused_bytes(), 8 * 1024);
+}
+
 TEST_F(WriterTest, AReplacedFileBecomesPrivateAndLosesItsContents) {
   std::ofstream(path()) << std::string(1000, 'x');
   ASSERT_EQ(::chmod(path().c_str(), 0644), 0);
