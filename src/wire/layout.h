@@ -35,7 +35,7 @@
 namespace heaptape::wire {
 
 inline constexpr std::uint64_t kMagic = 0x31'65'72'69'57'74'48'00; // "\0HtWire1"
-inline constexpr std::uint32_t kVersion = 4;
+inline constexpr std::uint32_t kVersion = 5;
 inline constexpr std::size_t kPage = 4096;
 
 // One record of a ring: 24 bytes, three 8-byte words, written in the order word1, word2, word0.
@@ -198,7 +198,7 @@ static_assert(static_cast<std::size_t>(Loss::Count) <= kLossCapacity);
 enum class OnFull : std::uint32_t { Wait = 0, Drop = 1 };
 
 // Why the recorder is not recording.
-enum class OffReason : std::uint32_t { None = 0, CollectorGone, MapFailed, Sanitizer, OwnAllocator, Internal };
+enum class OffReason : std::uint32_t { None = 0, CollectorGone, MapFailed, Sanitizer, OwnAllocator, WrittenOver };
 
 // Written by the creator before the program sees the memory; constant from then on.
 struct Config {
@@ -240,15 +240,13 @@ struct Header {
   std::atomic<std::uint64_t> clock_base_monotonic_ns; // read together with clock_base_ticks
   std::atomic<std::uint64_t> clock_base_realtime_ns;
 
-  alignas(64) std::atomic<std::uint64_t> node_count; // next free node; may pass node_capacity when the array is full
-  std::atomic<std::uint64_t> module_log_used;        // bytes reserved; may pass kModuleLogBytes when it is full
-  std::atomic<std::uint32_t> current_table;
-  std::atomic<std::uint32_t> growing; // 1 while a thread fills the next table
+  alignas(64) std::atomic<std::uint64_t> module_log_used; // bytes reserved; may pass kModuleLogBytes when it is full
 
   alignas(64) std::atomic<std::uint64_t> losses[kLossCapacity];
 
   // Waking each other. The collector sleeps on `wake` after setting `collector_asleep`; threads waiting for space, or for a slot, sleep on
-  // `drained`, which the collector bumps (and wakes) when `waiting` is not 0.
+  // `drained`, the number of the collector's rounds (it counts for itself, so nothing written here is for long). It wakes them when
+  // `waiting` is not 0.
   alignas(64) std::atomic<std::uint32_t> wake;
   std::atomic<std::uint32_t> collector_asleep;
   alignas(64) std::atomic<std::uint32_t> drained;
@@ -278,7 +276,8 @@ enum class Question : std::uint32_t { None = 0, Asked = 1, Taken = 2, Answered =
 
 inline constexpr std::uint32_t kCollectorAlive = 1;
 inline constexpr std::uint32_t kCollectorDone = 2;
-inline constexpr std::uint32_t kCollectorDied = 0x4000'0000; // FUTEX_OWNER_DIED
+inline constexpr std::uint32_t kCollectorDied = 0x4000'0000;    // FUTEX_OWNER_DIED
+inline constexpr std::uint32_t kCollectorTidMask = 0x3fff'ffff; // FUTEX_TID_MASK
 
 inline constexpr std::uint32_t kDefaultRingRecords = 32768; // a power of two; 768 KiB
 inline constexpr std::uint64_t kScratchBytes = std::uint64_t{768} << 10;

@@ -30,6 +30,8 @@ inline constexpr const char* kLossUnfinished = "unfinished record"; // the progr
 inline constexpr const char* kLossDamaged = "damaged record";       // makes no sense
 inline constexpr const char* kLossStuck = "stuck thread";     // rounds that went on without a thread inside a hook
 inline constexpr const char* kLossNotWritten = "not written"; // events that the tape did not take any more
+// The program wrote over the shared memory, and with it over the counts of losses. Stands for all those above it.
+inline constexpr const char* kLossUnknown = "memory written over";
 
 // Beside these in Summary::losses: blocks made while the program had paused the recording. Not lost but unwanted.
 inline constexpr const char* kPausedName = "paused";

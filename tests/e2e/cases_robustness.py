@@ -169,10 +169,10 @@ def a_strange_program_name_makes_a_usable_tape_name(test):
 CLAIMS, SLOTS, SLOT = 4096, 8192, 128
 
 
-# Whoever scribbles over the slot of a thread that goes on has only itself to blame: those programs end at once.
 @each(one_slot=(SLOTS + 5 * SLOT, 64, 255, 10000), all_claims=(CLAIMS, 4096, 255, 10000),
       the_module_log=(5 << 20, 1 << 20, 255, 10000), all_claims_and_slots=(CLAIMS, 4 << 20, 255, 0),
-      claims_and_slots_that_seem_to_end=(CLAIMS, 4 << 20, 2, 0), everything_up_to_the_stacks=(CLAIMS, 8 << 20, 85, 0))
+      claims_and_slots_that_seem_to_end=(CLAIMS, 4 << 20, 2, 0), everything_up_to_the_stacks=(CLAIMS, 8 << 20, 85, 0),
+      the_header=(0, 4096, 255, 100000), random_places=(0, 25000, "r1", 100000), other_random_places=(0, 25000, "r2", 100000))
 def a_recording_ends_although_the_program_scribbled_over(test, what):
     outcome = test.record([program("scribble"), *what])
     equal((outcome.status, outcome.out), (0, b"scribbling\n"), f"status and output; stderr: {outcome.err}")

@@ -1,9 +1,22 @@
-// A hostile program: finds the memory that it shares with the collector and fills a part of it. Ends at once, or goes on allocating first.
+// A hostile program: finds the memory that it shares with the collector and fills a part of it. Ends at once, or goes on allocating first,
+// in two more threads as well.
 //
 // usage: scribble OFFSET BYTES VALUE [BLOCKS]
+// VALUE rSEED: not BYTES in a row but that many random ones, anywhere in the MiB from OFFSET on.
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static long blocks = 0;
+
+static void* allocate(void* unused) {
+  for (long i = 0; i < blocks; ++i) {
+    void* volatile block = malloc(100);
+    free(block);
+  }
+  return unused;
+}
 
 int main(int argc, char** argv) {
   if (argc < 4) return 2;
@@ -24,10 +37,19 @@ int main(int argc, char** argv) {
   if (memory == NULL) return 1;
   puts("scribbling");
   fflush(stdout);
-  memset(memory + offset, atoi(argv[3]), bytes);
-  for (long i = argc > 4 ? atol(argv[4]) : 0; i > 0; --i) {
-    block = malloc(100);
-    free(block);
+  if (argv[3][0] == 'r') {
+    srand((unsigned)atoi(argv[3] + 1));
+    for (size_t i = 0; i < bytes; ++i) memory[offset + (size_t)rand() % (1 << 20)] = (char)rand();
+  } else {
+    memset(memory + offset, atoi(argv[3]), bytes);
+  }
+  blocks = argc > 4 ? atol(argv[4]) : 0;
+  if (blocks > 0) {
+    pthread_t threads[2];
+    for (int i = 0; i < 2; ++i)
+      if (pthread_create(&threads[i], NULL, allocate, NULL) != 0) return 1;
+    allocate(NULL);
+    for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
   }
   _Exit(0); // without another event: the slot of this thread may be no more
 }

@@ -35,6 +35,9 @@ void futex_wake_all(std::atomic<std::uint32_t>& word) {
   ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
+constexpr const char* kWrittenOver = "the program wrote over the memory that it shares with heaptape: what was "
+                                     "recorded after that, and how much was lost, is unknown";
+
 const char* sentence_for(wire::OffReason reason) {
   switch (reason) {
   case wire::OffReason::None: return "";
@@ -42,7 +45,7 @@ const char* sentence_for(wire::OffReason reason) {
   case wire::OffReason::MapFailed: return "the program could not map the shared memory (address space limit?)";
   case wire::OffReason::Sanitizer: return "the program is a sanitizer build, whose allocator cannot be recorded";
   case wire::OffReason::OwnAllocator: return "the program has its own allocator, which the recorder cannot see";
-  case wire::OffReason::Internal: return "the recorder switched itself off after an internal error";
+  case wire::OffReason::WrittenOver: return kWrittenOver;
   }
   return "";
 }
@@ -335,7 +338,7 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
     result.problem = "the tape is incomplete: " + recording.sink().error()->sentence;
   }
   const auto reason = static_cast<wire::OffReason>(memory_.header().off_reason.load(std::memory_order_relaxed));
-  if (result.problem.empty()) result.problem = sentence_for(reason);
+  if (result.problem.empty()) result.problem = recording.is_written_over() ? kWrittenOver : sentence_for(reason);
   result.tape = tape_path_;
   result.tape_bytes = writer_ ? writer_->bytes_written() : 0;
   if (watcher_) result.log = watcher_->file();

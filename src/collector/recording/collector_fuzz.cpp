@@ -64,7 +64,7 @@ void clear(FakeProgram& fake) {
               kNodes * sizeof(wire::StackNode));
   std::memset(fake.memory.module_log(), 0, 8192);
   fake.header.module_log_used = 0;
-  fake.header.node_count = 1;
+  fake.next_node = 1;
   fake.header.waiting = 0;
 }
 
@@ -121,7 +121,6 @@ void write(FakeProgram& fake, Script& script) {
   }
   default:
     fake.header.waiting = script.take<std::uint8_t>() % 2;
-    fake.header.node_count = script.take<std::uint64_t>();
     fake.header.questions = script.take<std::uint8_t>();
     break;
   }

@@ -31,7 +31,6 @@ public:
     header.clock_is_tsc = 0;
     header.clock_base_ticks = header.clock_base_monotonic_ns = monotonic_ns() - age_ns;
     header.usable_slots = memory.config().slot_count;
-    header.node_count = 1;
     header.pid = static_cast<std::uint32_t>(::getpid());
     header.attached.store(1, std::memory_order_release);
   }
@@ -41,7 +40,7 @@ public:
 
   // A new stack node; the same (parent, pc) twice makes twins.
   std::uint32_t node(std::uint32_t parent, std::uint64_t pc) {
-    const auto id = static_cast<std::uint32_t>(header.node_count.fetch_add(1));
+    const auto id = next_node++;
     auto& node = const_cast<wire::StackNode*>(memory.nodes())[id];
     node.parent = parent;
     node.pc = pc;
@@ -67,6 +66,7 @@ public:
 
   SharedMemory memory;
   wire::Header& header;
+  std::uint32_t next_node = 1;
 
 private:
   static SharedMemory create(std::uint32_t slots, std::uint32_t ring_records) {

@@ -38,9 +38,11 @@ constexpr std::size_t kNamesPerUpkeep = 256;
 constexpr std::size_t kThreadsPerUpkeep = 1024; // that the kernel is asked for
 constexpr std::size_t kMarksPerChunk = 8192;
 
-ClockReading program_clock(const wire::Header& header) {
-  return {header.clock_base_ticks.load(std::memory_order_relaxed),
-          header.clock_base_monotonic_ns.load(std::memory_order_relaxed)};
+ClockReading program_clock(const wire::Header& header, bool is_tsc) {
+  const ClockReading start{header.clock_base_ticks.load(std::memory_order_relaxed),
+                           header.clock_base_monotonic_ns.load(std::memory_order_relaxed)};
+  const ClockReading now = TickClock::read(is_tsc);
+  return is_plausible(start, now) ? start : now; // it began a moment ago
 }
 
 } // namespace
@@ -52,7 +54,8 @@ Recording::Recording(const SharedMemory& memory, TapeWriter* writer, RecordingFa
       sample_every_ns_(kFirstSampleEvery) {
   make_builder();
   const wire::Header& header = memory.header();
-  clock_.start(header.clock_is_tsc.load(std::memory_order_relaxed) != 0, program_clock(header), facts_.tape_start_ns);
+  const bool is_tsc = header.clock_is_tsc.load(std::memory_order_relaxed) != 0;
+  clock_.start(is_tsc, program_clock(header, is_tsc), facts_.tape_start_ns);
   sink_.follow(builder_->model().totals());
   builder_->answer_at(desk_);
   image_ = proc_.stat();
@@ -102,6 +105,7 @@ void Recording::write_meta(const Meta& known) {
 
 Round Recording::step(std::uint64_t now_ns) {
   clock_.calibrate();
+  clock_.believe_until_now();
   const Round round = rings_.round(clock_, consumer());
   take_thread_names();
   if (failed()) desk_.close();
@@ -117,6 +121,7 @@ void Recording::catch_up() {
   const std::uint64_t until = clock_.now(), begin_ns = monotonic_ns();
   while (true) {
     clock_.calibrate();
+    clock_.believe_until_now();
     const std::uint64_t waited_ns = monotonic_ns() - begin_ns;
     const bool at_once = waited_ns >= kHookPatience;
     const Round round = at_once ? rings_.round_at_once(clock_, consumer()) : rings_.round(clock_, consumer());
@@ -308,6 +313,17 @@ bool Recording::program_replaced() const {
   return now->start_code != image_->start_code || now->start_stack != image_->start_stack;
 }
 
+bool Recording::is_written_over() const {
+  const wire::Header& header = memory_.header();
+  if (memory_.is_written_over() ||
+      header.off_reason.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(wire::OffReason::WrittenOver))
+    return true;
+  // Nothing is lost more often than once a nanosecond.
+  const std::uint64_t most = monotonic_ns() - facts_.tape_start_ns;
+  return std::any_of(std::begin(header.losses), std::end(header.losses),
+                     [&](const auto& count) { return count.load(std::memory_order_relaxed) > most; });
+}
+
 Summary Recording::summarize() const {
   const HeapTotals& totals = sink_.totals_written();
   Summary summary = summary_of(totals);
@@ -315,6 +331,12 @@ Summary Recording::summarize() const {
   const auto lose = [&](const std::string& name, std::uint64_t count) {
     if (count != 0) summary.losses[name] += count;
   };
+  lose(wire::kPausedName, builder_->paused_blocks());
+  lose(wire::kLossNotWritten, builder_->events() - totals.events + count_only_.events);
+  if (is_written_over()) {
+    lose(wire::kLossUnknown, 1);
+    return summary;
+  }
   for (std::size_t i = 0; i < static_cast<std::size_t>(wire::Loss::Count); ++i) {
     lose(wire::loss_name(static_cast<wire::Loss>(i)), memory_.header().losses[i].load(std::memory_order_relaxed));
   }
@@ -323,13 +345,12 @@ Summary Recording::summarize() const {
   lose(wire::loss_name(wire::Loss::StackTooDeep), stacks_.too_deep_stacks());
   lose(wire::kLossDamaged, builder_->damaged() + stacks_.damaged() + (modules_.damaged() ? 1 : 0));
   lose(wire::kLossStuck, rings_.forced_rounds());
-  lose(wire::kPausedName, builder_->paused_blocks());
-  lose(wire::kLossNotWritten, builder_->events() - totals.events + count_only_.events);
   return summary;
 }
 
 void Recording::drain() {
   clock_.calibrate();
+  clock_.believe_until_now();
   end_us_ = clock_.plain_us(clock_.now());
   if (!failed()) take_sample();
   rings_.finish(consumer());

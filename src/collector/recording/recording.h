@@ -72,6 +72,8 @@ public:
   // Functions of --alloc-fn and --free-fn whose calls are recorded.
   const std::set<std::string>& pool_functions() { return builder_->pools().pool_functions(); }
   const std::string& executable() const { return executable_; }
+  // The program wrote over the memory that it shares with us: what it says of losses means nothing.
+  bool is_written_over() const;
 
   // The program has become another one by exec.
   bool program_replaced() const;

@@ -43,6 +43,23 @@ protected:
   std::optional<TapeWriter> writer;
 };
 
+TEST_F(RecordingTest, LossesThatCannotBeAreUnknown) {
+  Recording recording(program.memory, *writer, facts());
+  program.header.losses[static_cast<std::size_t>(wire::Loss::RingFull)] = ~std::uint64_t{0} / 3;
+  recording.drain();
+  const Summary summary = recording.finish(Ending::Exited, 0, "");
+  EXPECT_EQ(summary.losses, (std::map<std::string, std::uint64_t>{{wire::kLossUnknown, 1}}));
+}
+
+TEST_F(RecordingTest, AClockThatSomebodyWroteOverMakesNoLongRecording) {
+  program.header.clock_base_ticks = std::uint64_t{1} << 62;
+  RecordingFacts known = facts();
+  known.tape_start_ns = monotonic_ns();
+  Recording recording(program.memory, *writer, std::move(known));
+  recording.drain();
+  EXPECT_LT(recording.finish(Ending::Exited, 0, "").duration_us, std::uint64_t{3'600'000'000}) << "an hour";
+}
+
 TEST_F(RecordingTest, ATapeHoldsAllThatHappened) {
   program.module("", 0x5000, 0x9000);
   const std::uint32_t main = program.node(0, 0x5100), f = program.node(main, 0x5200);

@@ -58,7 +58,8 @@ std::string losses_text(const Summary& summary) {
       reasons += (reasons.empty() ? " (" : ", ") + name;
     }
   }
-  std::string text = grouped(lost) + " lost" + (reasons.empty() ? "" : reasons + ")");
+  const bool unknown = summary.losses.contains(wire::kLossUnknown);
+  std::string text = unknown ? "losses unknown" : grouped(lost) + " lost" + (reasons.empty() ? "" : reasons + ")");
   if (stacks != 0) text += ", " + grouped(stacks) + (stacks == 1 ? " stack cut short" : " stacks cut short");
   if (paused != 0) text += ", " + grouped(paused) + (paused == 1 ? " block" : " blocks") + " left out while paused";
   if (not_followed != 0)

@@ -36,6 +36,12 @@ TEST(SummaryText, CpuSamplesAreBesideTheEventsOrAlone) {
   EXPECT_EQ(summary_text(result), "1,234 CPU samples in 2.31 s, 0 lost -> heaptape.sqlite3.4711.tape (900 B)");
 }
 
+TEST(SummaryText, WhenTheProgramWroteOverTheCountsOfLossesNoneIsShown) {
+  CollectorResult result = good_result();
+  result.summary.losses = {{"memory written over", 1}, {"not written", 4}};
+  EXPECT_NE(summary_text(result).find("in 345 blocks, losses unknown -> "), std::string::npos);
+}
+
 TEST(SummaryText, NamesEveryLoss) {
   CollectorResult result = good_result();
   result.summary.losses = {{"ring full", 1500}, {"no thread slot", 2}};

@@ -88,6 +88,10 @@ std::uint64_t RingSet::fill_of(const SlotReader& reader) const {
   return reader.fill() * (memory_.config().ring_records / reader.capacity());
 }
 
+bool RingSet::is_stalled(SlotReader& reader) const {
+  return reader.fill() != 0 && reader.is_stalled(monotonic_ns(), options_.stuck_ns);
+}
+
 std::uint64_t RingSet::read_one(SlotReader& reader, std::uint64_t now, Round& round) {
   const std::uint32_t index = reader.index();
   // Read before the records: what these two say holds for every record that is not ready yet.
@@ -99,8 +103,7 @@ std::uint64_t RingSet::read_one(SlotReader& reader, std::uint64_t now, Round& ro
   round.fullest = std::max(round.fullest, fill_of(reader));
   const std::size_t before = reader.queue().size();
   bool more = reader.read(share, threads_) == share;
-  const bool stalled =
-      reader.queue().size() == before && reader.fill() != 0 && reader.is_stalled(monotonic_ns(), options_.stuck_ns);
+  const bool stalled = reader.is_passing_holes() || (reader.queue().size() == before && is_stalled(reader));
   if (stalled || (exiting && !more)) {
     more = reader.read_past_holes(share, threads_);
     if (exiting && !more) settle(reader);
@@ -154,7 +157,7 @@ bool RingSet::read_only_ring(Round& round, ItemConsumer& consumer) {
   round.fullest = fill_of(reader);
   const std::size_t count = reader.read(kSingleShare, threads_);
   bool more = count == kSingleShare;
-  const bool stalled = count == 0 && reader.fill() != 0 && reader.is_stalled(monotonic_ns(), options_.stuck_ns);
+  const bool stalled = reader.is_passing_holes() || (count == 0 && is_stalled(reader));
   if (stalled || (exiting && !more)) {
     more = reader.read_past_holes(kSingleShare, threads_);
     if (exiting && !more) settle(reader);
@@ -176,7 +179,10 @@ Round RingSet::round(const TickClock& clock, ItemConsumer& consumer) {
   Round round;
   find_slots();
   round.rings = active_.size();
-  if (active_.empty()) return round;
+  if (active_.empty()) {
+    wake_waiting(); // for a slot; or somebody has written over the claims, and the thread must see that nothing happens
+    return round;
+  }
   if (active_.size() != 1 || !read_only_ring(round, consumer)) {
     const std::uint64_t safe = read_all(clock, round);
     wake_waiting();
@@ -273,10 +279,10 @@ void RingSet::drop_idle() {
 
 void RingSet::wake_waiting() {
   wire::Header& header = memory_.header();
+  header.drained.store(++rounds_, std::memory_order_release);
   // A locked read, so that our stores of `taken` come before it; a thread that waits announces itself before it looks
   // at `taken`. (Not a fence: ThreadSanitizer does not know those.)
   if (header.waiting.fetch_add(0, std::memory_order_seq_cst) == 0) return;
-  header.drained.fetch_add(1, std::memory_order_release);
   ::syscall(SYS_futex, &header.drained, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 

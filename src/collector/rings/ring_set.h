@@ -107,6 +107,7 @@ private:
   bool read_only_ring(Round& round, ItemConsumer& consumer);
   std::uint64_t read_all(const TickClock& clock, Round& round);
   std::uint64_t read_one(SlotReader& reader, std::uint64_t now, Round& round);
+  bool is_stalled(SlotReader& reader) const;
   bool is_stuck();
   void hand_over(std::uint64_t until, ItemConsumer& consumer);
   void merge(std::uint64_t until, ItemConsumer& consumer);
@@ -127,7 +128,8 @@ private:
   std::uint64_t last_safe_ = 0;
   std::uint64_t held_since_ns_ = 0;
   std::uint64_t forced_rounds_ = 0;
-  bool at_once_ = false; // the round at hand is one of round_at_once()
+  std::uint32_t rounds_ = 0; // what `drained` in the header is to say
+  bool at_once_ = false;     // the round at hand is one of round_at_once()
 };
 
 } // namespace heaptape

@@ -133,32 +133,5 @@ TEST(RingSet, AThreadThatBorrowedASlotAndThenGotOneIsStillOneThread) {
   EXPECT_EQ(pipeline.threads.count(), 1u);
 }
 
-TEST(RingSet, AScribbledSlotDoesNotKeepTheEndFromComing) {
-  FakeProgram program(8, 64);
-  Pipeline pipeline(program);
-  FakeThread honest(program, 0, 100, 1);
-  honest.malloc(10, 0x1000, 1);
-  program.memory.claims()[0] = ~std::uint64_t{0};
-  std::memset(static_cast<void*>(&program.memory.slot(5)), 0xff, sizeof(wire::ThreadSlot));
-  pipeline.round();
-  pipeline.finish();
-  EXPECT_EQ(addresses(pipeline), (Addresses{0x1000}));
-  EXPECT_EQ(pipeline.rings.holes(), 64u) << "one lap, not more";
-}
-
-TEST(RingSet, ASlotThatSaysAgainAndAgainThatItsThreadHasEndedIsReadOneLapAtATime) {
-  FakeProgram program(2, 4096);
-  Pipeline pipeline(program);
-  FakeThread thread(program, 0, 100, 1);
-  thread.exit();
-  for (std::uint64_t round = 1; round <= 40; ++round) {
-    thread.slot.reserved = ~std::uint64_t{0};
-    thread.slot.state = static_cast<std::uint32_t>(wire::SlotState::Exiting);
-    program.memory.claims()[0] = 1;
-    pipeline.round();
-    EXPECT_LE(pipeline.rings.holes(), round * 4096);
-  }
-}
-
 } // namespace
 } // namespace heaptape

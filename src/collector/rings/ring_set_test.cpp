@@ -156,50 +156,6 @@ TEST(RingSet, TheEndIsMergedInOrderEvenWhenRingsExceedOneRound) {
   EXPECT_TRUE(std::is_sorted(all.begin(), all.end()));
 }
 
-TEST(RingSet, AThreadStuckInsideAHookHoldsUpABoundedNumberForABoundedTime) {
-  FakeProgram program(4, 64);
-  Pipeline pipeline(program, {.most_queued = 200, .stuck_ns = 20'000'000});
-  FakeThread stuck(program, 0, 100, 1), other(program, 1, 101, 2);
-  pipeline.round();
-  stuck.slot.busy = 1;
-  std::uint64_t time = 4'000'000'000'000'000, written = 0; // later than any "now"
-  const std::uint64_t start = monotonic_ns();
-  while (pipeline.events().empty()) {
-    ASSERT_LT(monotonic_ns() - start, 10'000'000'000u);
-    if (other.has_room()) other.malloc(time += 1, ++written * 16, 8);
-    pipeline.round();
-    ASSERT_LE(pipeline.rings.queued(), 200u + 256u);
-    if (pipeline.rings.forced_rounds() > 3) break;
-  }
-  EXPECT_GT(pipeline.rings.forced_rounds(), 0u);
-}
-
-TEST(RingSet, AFullRingWhoseNextRecordIsNeverFinishedIsReadPastIt) {
-  FakeProgram program(2, 128);
-  Pipeline pipeline(program, {.stuck_ns = 0});
-  FakeThread thread(program, 0, 100, 1);
-  pipeline.round();
-  (void)thread.reserve(); // a hook was interrupted before it wrote this one
-  for (std::uint64_t i = 1; thread.has_room(); ++i) thread.malloc(10 + i, i * 16, 8);
-  pipeline.round();
-  EXPECT_EQ(thread.slot.taken.load(), thread.slot.reserved.load());
-  EXPECT_EQ(pipeline.rings.holes(), 1u);
-}
-
-TEST(RingSet, WaitingThreadsAreWokenWhenThereIsRoom) {
-  FakeProgram program(2, 8);
-  Pipeline pipeline(program);
-  FakeThread thread(program, 0, 100, 1);
-  thread.malloc(10, 0x1000, 1);
-  program.header.waiting = 1;
-  pipeline.round();
-  EXPECT_EQ(program.header.drained.load(), 1u);
-  program.header.waiting = 0;
-  thread.malloc(20, 0x2000, 1);
-  pipeline.round();
-  EXPECT_EQ(program.header.drained.load(), 1u);
-}
-
 TEST(RingSet, MergesAnyNumberOfRings) {
   for (std::uint32_t count : {2u, 3u, 5u, 33u, 100u}) {
     FakeProgram program(128, 64);
@@ -237,16 +193,6 @@ TEST(RingSet, ThousandsOfRingsOfDifferentLengthsAreMergedInOrder) {
   EXPECT_EQ(all.size(), 10 * kThreads);
   EXPECT_TRUE(std::is_sorted(all.begin(), all.end()));
   EXPECT_EQ(pipeline.threads.ended().size(), kThreads);
-}
-
-TEST(RingSet, StampsThatRunBackwardsDoNotMakeTheReaderSortThemAll) {
-  constexpr std::uint64_t kRecords = 1 << 18;
-  FakeProgram program(2, kRecords);
-  Pipeline pipeline(program);
-  FakeThread thread(program, 0, 100, 1);
-  for (std::uint64_t i = 1; i < kRecords; ++i) thread.malloc(2 * kRecords - i, i * 16, 8);
-  pipeline.finish(); // in a second, not in an hour
-  EXPECT_EQ(pipeline.events().size(), kRecords - 1);
 }
 
 } // namespace

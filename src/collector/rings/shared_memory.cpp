@@ -10,8 +10,10 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <new>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace heaptape {
@@ -145,6 +147,17 @@ Result<SharedMemory> SharedMemory::map_existing(UniqueFd fd) {
   base = map_start(fd.get(), config.scratch);
   if (base == nullptr) return system_error("cannot map the memory shared with the program");
   return SharedMemory(std::move(fd), base, config, key);
+}
+
+bool SharedMemory::is_written_over() const {
+  const wire::Header& header = this->header();
+  static_assert(std::has_unique_object_representations_v<wire::Config>);
+  if (header.magic != wire::kMagic || header.version != wire::kVersion || header.header_bytes != sizeof(wire::Header) ||
+      header.key != key_ || std::memcmp(&header.config, &config_, sizeof config_) != 0)
+    return true;
+  // Counters that do not exist yet.
+  return std::any_of(std::begin(header.losses) + static_cast<std::size_t>(wire::Loss::Count), std::end(header.losses),
+                     [](const auto& unused) { return unused.load(std::memory_order_relaxed) != 0; });
 }
 
 wire::ThreadSlot& SharedMemory::slot(std::uint32_t index) const {

@@ -30,6 +30,8 @@ public:
   wire::Header& header() const { return *reinterpret_cast<wire::Header*>(base_); }
   // A private copy: the one in the header can be written by the program.
   const wire::Config& config() const { return config_; }
+  // The program has written where only we write, or nobody: what it counts in the header means nothing.
+  bool is_written_over() const;
   // Also in the program's environment: shows the recorder that a descriptor is the right one.
   std::uint64_t key() const { return key_; }
 

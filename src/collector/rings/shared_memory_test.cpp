@@ -36,6 +36,19 @@ TEST(SharedMemory, CarriesTheOptionsToTheProgram) {
   EXPECT_NE(::fcntl(memory.fd(), F_GETFD) & FD_CLOEXEC, 0);
 }
 
+TEST(SharedMemory, NoticesThatTheProgramWroteWhereItMustNot) {
+  const SharedMemory memory = SharedMemory::create(small_options()).value();
+  wire::Header& header = memory.header();
+  header.losses[0] = 3;
+  header.attached = header.pid = 1;
+  EXPECT_FALSE(memory.is_written_over()) << "what a program writes";
+  header.losses[wire::kLossCapacity - 1] = 1;
+  EXPECT_TRUE(memory.is_written_over());
+  header.losses[wire::kLossCapacity - 1] = 0;
+  header.config.ring_records ^= 1;
+  EXPECT_TRUE(memory.is_written_over());
+}
+
 TEST(SharedMemory, BothSidesSeeTheSameMemory) {
   const SharedMemory memory = SharedMemory::create(small_options()).value();
   const Result<SharedMemory> other = map_again(memory);

@@ -135,8 +135,8 @@ bool SlotReader::is_stalled(std::uint64_t now_ns, std::uint64_t patience_ns) {
 }
 
 std::uint64_t SlotReader::fill() const {
-  const std::uint64_t reserved = slot_.reserved.load(std::memory_order_relaxed);
-  return reserved > position_ ? std::min<std::uint64_t>(reserved - position_, capacity_) : 0;
+  const std::uint64_t used = slot_.reserved.load(std::memory_order_relaxed) - position_;
+  return used <= capacity_ ? used : 0; // more makes no sense, and nobody need hurry for its sake
 }
 
 } // namespace heaptape

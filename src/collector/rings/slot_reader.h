@@ -47,7 +47,9 @@ public:
   // signal handler interrupted the hook that owes the record and then filled the ring, or the ring was overwritten.
   // read_past_holes() gets past it.
   bool is_stalled(std::uint64_t now_ns, std::uint64_t patience_ns);
-  // Records reserved and not yet taken, as the program says, at most the capacity.
+  // read_past_holes() has begun and has more to go over.
+  bool is_passing_holes() const { return end_.has_value(); }
+  // Records reserved and not yet taken, as the program says; 0 when what it says makes no sense.
   std::uint64_t fill() const;
 
   ItemQueue& queue() { return queue_; }
@@ -76,7 +78,7 @@ private:
   unsigned shift_;
   std::uint64_t position_ = 0;
   std::uint64_t full_since_ns_ = 0;  // 0: it is not, or something is ready
-  std::optional<std::uint64_t> end_; // of what the thread that is gone has written
+  std::optional<std::uint64_t> end_; // of what read_past_holes() goes over
   std::uint32_t item_slot_;          // the slot that the items name as theirs
   bool borrowed_ = false;            // its thread uses several slots, so ThreadList ends it
   std::uint64_t stack_top_ = 0;      // of such a thread

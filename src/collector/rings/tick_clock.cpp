@@ -23,11 +23,25 @@ std::uint64_t read_clock(clockid_t clock) {
 std::uint64_t monotonic_ns() { return read_clock(CLOCK_MONOTONIC); }
 std::uint64_t realtime_ns() { return read_clock(CLOCK_REALTIME); }
 
-std::uint64_t TickClock::read_ticks() const {
+bool is_plausible(ClockReading start, ClockReading now) {
+  if (start.ticks > now.ticks || start.monotonic_ns > now.monotonic_ns) return false;
+  constexpr std::uint64_t kApart = 1'000'000'000; // a reader may be interrupted between the two clocks
+  const std::uint64_t ticks = now.ticks - start.ticks, ns = now.monotonic_ns - start.monotonic_ns;
+  return ticks / 10 <= ns + kApart && ns / 10 <= ticks + kApart;
+}
+
+std::uint64_t TickClock::read_ticks([[maybe_unused]] bool is_tsc) {
 #if defined(__x86_64__)
-  if (is_tsc_) return __rdtsc();
+  if (is_tsc) return __rdtsc();
 #endif
   return monotonic_ns();
+}
+
+ClockReading TickClock::read(bool is_tsc) {
+  const std::uint64_t before = read_ticks(is_tsc);
+  const std::uint64_t ns = monotonic_ns();
+  const std::uint64_t after = read_ticks(is_tsc);
+  return {before + (after - before) / 2, ns};
 }
 
 void TickClock::start(bool is_tsc, ClockReading program_start, std::uint64_t tape_start_ns) {
@@ -44,10 +58,7 @@ void TickClock::calibrate() {
   if (!is_tsc_) return;
   // A measurement over an hour is as good as it gets; a longer one would only follow the network's corrections.
   if (calibrated_span_ > ticks_per_ms_ * 3'600'000) return;
-  const std::uint64_t before = read_ticks();
-  const std::uint64_t ns = monotonic_ns();
-  const std::uint64_t after = read_ticks();
-  calibrate_with({before + (after - before) / 2, ns});
+  calibrate_with(read(is_tsc_));
 }
 
 void TickClock::calibrate_with(ClockReading reading) {

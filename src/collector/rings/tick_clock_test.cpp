@@ -51,5 +51,25 @@ TEST(TickClock, ReadingsThatMakeNoSenseAreIgnored) {
   EXPECT_NEAR(static_cast<double>(clock.to_us(2'000'000)), 1000, 1);
 }
 
+TEST(TickClock, AStampFromTheFutureDoesNotMoveTheTime) {
+  TickClock clock;
+  const ClockReading now = TickClock::read(false);
+  clock.start(false, now, now.monotonic_ns);
+  clock.believe_until_now();
+  EXPECT_EQ(clock.to_us(5'000), 5u);
+  EXPECT_EQ(clock.to_us(std::uint64_t{1} << 55), 5u);
+  EXPECT_EQ(clock.to_us(7'000), 7u);
+}
+
+TEST(TickClock, AStartThatNoClockCanHaveReadIsNotPlausible) {
+  constexpr ClockReading kNow{30 * kSecond, 10 * kSecond}; // 3 GHz
+  EXPECT_TRUE(is_plausible({27 * kSecond, 9 * kSecond}, kNow));
+  EXPECT_TRUE(is_plausible({0, 0}, kNow));
+  EXPECT_FALSE(is_plausible({27 * kSecond, 11 * kSecond}, kNow)) << "later than now";
+  EXPECT_FALSE(is_plausible({31 * kSecond, 9 * kSecond}, kNow)) << "later than now";
+  EXPECT_FALSE(is_plausible({0, 9 * kSecond}, {3000 * kSecond, 10 * kSecond})) << "too fast";
+  EXPECT_FALSE(is_plausible({29 * kSecond, 0}, {30 * kSecond, 300 * kSecond})) << "too slow";
+}
+
 } // namespace
 } // namespace heaptape

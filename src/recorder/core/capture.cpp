@@ -150,8 +150,8 @@ std::uint32_t capture_changed(ThreadState& thread, std::uint64_t pc, std::uint64
   Range& range = memory.around(slot);
   const bool own = &range == &memory.own();
 
-  std::size_t known = cache.count; // frames outside this index may be met again
-  std::size_t sound = known;       // and those outside this one are worth comparing
+  std::size_t known = cache.count <= kMostFrames ? cache.count : 0; // frames outside this index may be met again
+  std::size_t sound = known;                                        // and those outside this one are worth comparing
   std::size_t fresh = 0;
   Frame frame{pc, slot, rbp};
   RuleEntry* entry = nullptr;

@@ -38,7 +38,7 @@ std::uint64_t thread_pointer() noexcept {
 }
 
 ThreadState* prepare(std::uint32_t index, const Frame& site) noexcept {
-  const std::uint32_t records = wire::ring_records_of(index, g_recorder.header->config.ring_records);
+  const std::uint32_t records = wire::ring_records_of(index, g_recorder.config.ring_records);
   ThreadState* thread = state_at(index);
   thread->ring = ring_at(index);
   thread->ring_mask = records - 1;
@@ -112,17 +112,20 @@ ThreadState* arrive(const Frame& site, Caller caller, Term term) noexcept {
 }
 
 // What to do when no slot is free.
-enum class Room : std::uint8_t { LookAgain, Borrow, None, CollectorGone };
+enum class Room : std::uint8_t { LookAgain, Borrow, None, CollectorGone }; // gone, or no longer to be reached
+
+// Until anybody gets a slot. False: in vain.
+bool wait_for_slot(CollectorWait& wait) noexcept { return wait.go_on(g_slots.claimed.load(std::memory_order_relaxed)); }
 
 // Waits for slots of threads that have ended, or adds slots. Waiting comes first, so that a program whose threads come
 // and go does not take ever more memory. A caller that must not wait for the collector only adds.
-Room find_room(Caller caller, unsigned looks, std::uint32_t drained) noexcept {
+Room find_room(Caller caller, CollectorWait& wait) noexcept {
   wire::Header& header = *g_recorder.header;
   if (collector_is_gone(header)) {
     stop_recorder(wire::OffReason::CollectorGone);
     return Room::CollectorGone;
   }
-  const bool may_wait = caller == Caller::Code && header.config.on_full == wire::OnFull::Wait;
+  const bool may_wait = caller == Caller::Code && g_recorder.config.on_full == wire::OnFull::Wait;
   Growth growth = Growth::UnderWay;
   if (!may_wait || !is_slot_coming_free()) {
     const SignalsHeld held; // a handler that interrupts the growing would wait for its end
@@ -131,8 +134,7 @@ Room find_room(Caller caller, unsigned looks, std::uint32_t drained) noexcept {
   if (growth == Growth::Done) return Room::LookAgain;
   if (growth == Growth::Impossible) return may_wait ? Room::Borrow : Room::None;
   wake_collector(header);
-  wait_for_collector(header, looks, drained);
-  return Room::LookAgain;
+  return wait_for_slot(wait) ? Room::LookAgain : Room::CollectorGone;
 }
 
 void give_back(ThreadState& thread) noexcept {
@@ -144,12 +146,11 @@ void give_back(ThreadState& thread) noexcept {
 // The first record of a thread, and every record of one for which there is no slot to keep.
 bool record_first(EventKind kind, std::uint64_t address, std::uint64_t size, bool with_stack,
                   const Frame& site) noexcept {
-  for (unsigned looks = 0;; ++looks) {
-    wire::Header& header = *g_recorder.header;
-    const std::uint32_t drained = header.drained.load(std::memory_order_acquire);
+  for (CollectorWait wait;;) {
+    wait.look();
     if (arrive(site, Caller::Code, Term::Life) != nullptr) return record(kind, address, size, site, with_stack);
     if (t_arrival != Arrival::No) return false;
-    const Room room = find_room(Caller::Code, looks, drained);
+    const Room room = find_room(Caller::Code, wait);
     if (room == Room::LookAgain) continue;
     if (room != Room::Borrow) {
       count_loss(room == Room::None ? wire::Loss::NoThreadSlot : wire::Loss::AfterCollector);
@@ -159,11 +160,14 @@ bool record_first(EventKind kind, std::uint64_t address, std::uint64_t size, boo
       const bool recorded = record(kind, address, size, site, with_stack);
       t_thread = nullptr;
       give_back(*lent);
-      wake_collector(header);
+      wake_collector(*g_recorder.header);
       return recorded;
     }
-    wake_collector(header);
-    wait_for_collector(header, looks, drained);
+    wake_collector(*g_recorder.header);
+    if (!wait_for_slot(wait)) {
+      count_loss(wire::Loss::AfterCollector);
+      return false;
+    }
   }
 }
 
@@ -256,11 +260,11 @@ ThreadState* known_thread() noexcept { return t_thread == &g_suppressed ? t_behi
 ThreadState* join_thread(const Frame& site, Caller caller) noexcept {
   if (ThreadState* const thread = known_thread(); thread != nullptr) return thread;
   if (t_thread != nullptr || t_arrival != Arrival::No) return nullptr;
-  for (unsigned looks = 0;; ++looks) {
-    const std::uint32_t drained = g_recorder.header->drained.load(std::memory_order_acquire);
+  for (CollectorWait wait;;) {
+    wait.look();
     ThreadState* const thread = arrive(site, caller, Term::Life);
     if (thread != nullptr) return thread;
-    if (t_arrival != Arrival::No || find_room(caller, looks, drained) != Room::LookAgain) break;
+    if (t_arrival != Arrival::No || find_room(caller, wait) != Room::LookAgain) break;
   }
   count_loss(wire::Loss::CpuThreads);
   return nullptr;

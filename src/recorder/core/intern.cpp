@@ -50,9 +50,9 @@ std::uint8_t* map_tables(std::uint32_t count) noexcept {
 
 } // namespace
 
-bool InternTable::start(std::uint8_t* shared_memory) noexcept {
+bool InternTable::start(std::uint8_t* shared_memory, const wire::Config& config) noexcept {
   header_ = reinterpret_cast<wire::Header*>(shared_memory);
-  const std::uint32_t count = header_->config.table_count;
+  const std::uint32_t count = config.table_count;
   if (tables_ != nullptr && count <= tables_mapped_) { // a child of fork begins anew
     (void)system_call(SYS_madvise, reinterpret_cast<long>(tables_), static_cast<long>(wire::table_offset(count)),
                       MADV_DONTNEED);
@@ -61,22 +61,24 @@ bool InternTable::start(std::uint8_t* shared_memory) noexcept {
     tables_mapped_ = count;
   }
   if (tables_ == nullptr) return false;
-  nodes_ = reinterpret_cast<wire::StackNode*>(shared_memory + header_->config.nodes);
-  if (header_->node_count.load(std::memory_order_relaxed) == 0) {
-    header_->node_count.store(1, std::memory_order_relaxed); // node 0 is "no stack"
-  }
-  show_table(header_->current_table.load(std::memory_order_relaxed));
+  nodes_ = reinterpret_cast<wire::StackNode*>(shared_memory + config.nodes);
+  node_capacity_ = config.node_capacity;
+  table_count_ = count;
+  next_node_.store(1, std::memory_order_relaxed); // node 0 is "no stack"
+  growing_.store(0, std::memory_order_relaxed);
+  show_table(0);
   return true;
 }
 
 void InternTable::show_table(std::uint32_t table) noexcept {
   const auto address = reinterpret_cast<std::uint64_t>(tables_ + wire::table_offset(table));
+  current_table_.store(table, std::memory_order_relaxed);
   packed_view_.store(address | wire::table_bits(table), std::memory_order_release); // pairs with current()
 }
 
 std::uint32_t InternTable::insert(std::uint32_t parent, std::uint64_t pc, std::uint64_t hash) noexcept {
-  const std::uint64_t id = header_->node_count.fetch_add(1, std::memory_order_relaxed);
-  if (id >= header_->config.node_capacity) {
+  const std::uint64_t id = next_node_.fetch_add(1, std::memory_order_relaxed);
+  if (id >= node_capacity_) {
     header_->losses[static_cast<std::size_t>(wire::Loss::StackTableFull)].fetch_add(1, std::memory_order_relaxed);
     return parent;
   }
@@ -95,10 +97,10 @@ std::uint32_t InternTable::insert(std::uint32_t parent, std::uint64_t pc, std::u
 }
 
 void InternTable::grow() noexcept {
-  if (header_->growing.exchange(1, std::memory_order_acq_rel) != 0) return;
-  const std::uint32_t table = header_->current_table.load(std::memory_order_relaxed);
-  const std::uint64_t count = header_->node_count.load(std::memory_order_relaxed);
-  if (table + 1 < header_->config.table_count && count * kFullTo > kFullFrom << wire::table_bits(table)) {
+  if (growing_.exchange(1, std::memory_order_acq_rel) != 0) return;
+  const std::uint32_t table = current_table_.load(std::memory_order_relaxed);
+  const std::uint64_t count = next_node_.load(std::memory_order_relaxed);
+  if (table + 1 < table_count_ && count * kFullTo > kFullFrom << wire::table_bits(table)) {
     const View old = current();
     auto* entries = reinterpret_cast<wire::InternEntry*>(tables_ + wire::table_offset(table + 1));
     const std::uint64_t mask = (std::uint64_t{1} << wire::table_bits(table + 1)) - 1;
@@ -109,10 +111,9 @@ void InternTable::grow() noexcept {
       const std::uint64_t hash = old.entries[i].hash.load(std::memory_order_relaxed);
       (void)place(entries, mask, hash, value >> 32, static_cast<std::uint32_t>(value));
     }
-    header_->current_table.store(table + 1, std::memory_order_relaxed);
     show_table(table + 1);
   }
-  header_->growing.store(0, std::memory_order_release);
+  growing_.store(0, std::memory_order_release);
 }
 
 } // namespace heaptape::recorder

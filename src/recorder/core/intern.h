@@ -20,7 +20,7 @@ constexpr std::uint64_t path_hash(std::uint64_t outer, std::uint64_t pc) noexcep
 class InternTable {
 public:
   // False: no memory for the tables.
-  [[nodiscard]] bool start(std::uint8_t* shared_memory) noexcept;
+  [[nodiscard]] bool start(std::uint8_t* shared_memory, const wire::Config& config) noexcept;
 
   // For __builtin_prefetch.
   const void* place_of(std::uint64_t hash) const noexcept {
@@ -66,6 +66,12 @@ private:
   std::uint8_t* tables_ = nullptr; // ours alone: large pages spare the processor most of the way to a random entry
   std::uint32_t tables_mapped_ = 0;
   wire::StackNode* nodes_ = nullptr;
+  // How full it is decides where a search ends, so none of this lies where somebody else could write.
+  std::uint32_t node_capacity_ = 0;
+  std::uint32_t table_count_ = 0;
+  std::atomic<std::uint64_t> next_node_{0}; // may pass the capacity when the array is full
+  std::atomic<std::uint32_t> current_table_{0};
+  std::atomic<std::uint32_t> growing_{0};     // 1 while a thread fills the next table
   std::atomic<std::uint64_t> packed_view_{0}; // address of the current table | its size in bits, in one word
 };
 

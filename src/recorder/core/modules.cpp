@@ -98,16 +98,18 @@ void append(const CodeObject& object) noexcept {
   const std::size_t path_size = std::strlen(path);
   const std::uint64_t size = (sizeof(wire::ModuleEntry) + path_size + 7) & ~std::uint64_t{7};
   const std::uint64_t offset = header.module_log_used.fetch_add(size, std::memory_order_relaxed);
-  if (offset + size > wire::kModuleLogBytes) {
+  if (size > wire::kModuleLogBytes || offset > wire::kModuleLogBytes - size) {
     count_loss(wire::Loss::ModuleLogFull);
     return;
   }
-  auto& entry = *reinterpret_cast<wire::ModuleEntry*>(g_recorder.memory + header.config.modules + offset);
+  auto& entry = *reinterpret_cast<wire::ModuleEntry*>(g_recorder.memory + g_recorder.config.modules + offset);
   entry.path_size = static_cast<std::uint32_t>(path_size);
   entry.ticks = ticks_now();
   entry.load_bias = map->l_addr;
   entry.start = object.start;
   entry.end = object.end;
+  entry.segment_count = 0;
+  entry.build_id_size = 0;
   describe(object, map->l_addr, entry);
   std::memcpy(reinterpret_cast<char*>(&entry + 1), path, path_size);
 

@@ -30,13 +30,16 @@ std::uint64_t nanoseconds(clockid_t clock) noexcept {
 
 bool start_recorder(std::uint8_t* memory, std::uint64_t main_stack_top, std::uint64_t stack_reach) noexcept {
   auto* header = reinterpret_cast<wire::Header*>(memory);
-  if (!g_recorder.rules.start() || !g_recorder.stacks.start(memory)) return false;
+  const wire::Config config = header->config;
+  if (!g_recorder.rules.start() || !g_recorder.stacks.start(memory, config)) return false;
+  g_recorder.config = config;
   g_recorder.memory = memory;
   g_recorder.header = header;
+  g_recorder.collector_tid = header->collector_mutex[0].load(std::memory_order_relaxed) & wire::kCollectorTidMask;
   g_recorder.main_stack_top = main_stack_top;
   g_recorder.stack_reach = stack_reach;
-  g_recorder.free_stacks = header->config.free_stacks != 0;
-  const std::uint32_t depth = header->config.max_depth;
+  g_recorder.free_stacks = config.free_stacks != 0;
+  const std::uint32_t depth = config.max_depth;
   g_recorder.max_depth = depth >= 1 && depth <= kMostFrames ? depth : std::uint32_t{kMostFrames};
   g_recorder.clock_is_tsc = tsc_is_invariant();
 

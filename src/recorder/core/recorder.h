@@ -14,11 +14,13 @@ namespace heaptape::recorder {
 struct Recorder {
   std::uint8_t* memory = nullptr; // the shared memory
   wire::Header* header = nullptr;
+  wire::Config config{}; // a copy: the one in the header can be written over
   std::uint64_t clock_base = 0;
   std::uint32_t max_depth = 0;
   bool free_stacks = false;
   bool clock_is_tsc = false;
   std::uint32_t main_tid = 0;
+  std::uint32_t collector_tid = 0; // as it stood in the header's mutex at the start; 0: unknown
   std::uint64_t main_stack_top = 0;
   std::uint64_t stack_reach = 0;       // how large a stack may grow
   std::atomic<std::uint32_t> epoch{0}; // how often other code was loaded at an address used before

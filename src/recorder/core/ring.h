@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "recorder/core/in_vain.h"
 #include "recorder/core/machine.h"
 #include "recorder/core/recorder.h"
 #include "recorder/core/thread_state.h"
@@ -21,9 +22,21 @@ inline std::uint64_t ticks_now() noexcept {
 
 // Wakes the collector if it sleeps.
 void wake_collector(wire::Header& header) noexcept;
-// Gives the collector time to take something out. `looks` counts the calls so far: the first waits are short. `drained`
-// is what the header said before the caller last looked.
-void wait_for_collector(wire::Header& header, unsigned looks, std::uint32_t drained) noexcept;
+
+// One wait of a thread for something that the collector is to do: look(), see whether it is done, go_on(), and again.
+class CollectorWait {
+public:
+  // Before each look at what is waited for.
+  void look() noexcept { drained_ = g_recorder.header->drained.load(std::memory_order_acquire); }
+  // Gives the collector time; the first looks are close together. `done` changes whenever some of it is done. False: there is no
+  // sense in waiting, for somebody has written over the shared memory; the recorder is off.
+  [[nodiscard]] bool go_on(std::uint64_t done) noexcept;
+
+private:
+  unsigned looks_ = 0;
+  std::uint32_t drained_ = 0;
+  InVain in_vain_;
+};
 
 // Called when the ring may be full: wakes the collector, waits for it or not as configured. False: no room, drop it.
 [[nodiscard]] bool make_room(ThreadState& thread) noexcept;
@@ -34,7 +47,7 @@ void wait_for_collector(wire::Header& header, unsigned looks, std::uint32_t drai
 // Whether put() would find room without waiting; for signal handlers. Notices when the collector is gone.
 [[nodiscard]] bool has_room(const ThreadState& thread) noexcept;
 
-// Writes every reserved record that was never finished as "nothing", so that the collector gets past it.
+// Writes every reserved record that was never finished as "nothing", so that the collector gets past it. One lap of them at most.
 void fill_holes(ThreadState& thread) noexcept;
 
 // False: dropped, and counted.

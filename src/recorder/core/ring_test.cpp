@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <thread>
 
 #include "recorder/core/events.h"
@@ -95,7 +96,46 @@ TEST_F(RingTest, ASlotThatSomebodyWroteOverSwitchesRecordingOffInsteadOfHanging)
   memory.slot(0).reserved.store(std::uint64_t{1} << 40);
   event(0x2000);
   EXPECT_FALSE(is_recording());
-  EXPECT_EQ(memory.header().off_reason.load(), static_cast<std::uint32_t>(wire::OffReason::Internal));
+  EXPECT_EQ(memory.header().off_reason.load(), static_cast<std::uint32_t>(wire::OffReason::WrittenOver));
+}
+
+TEST_F(RingTest, AHeaderThatSomebodyWroteOverDoesNotMisleadNewThreads) {
+  TestMemory memory;
+  begin(memory);
+  std::memset(static_cast<void*>(&memory.header().config), 0xff, sizeof(wire::Config));
+  event(0x1000);
+  EXPECT_EQ(memory.kind_at(0, 0), EventKind::ThreadStart);
+  EXPECT_EQ(memory.kind_at(0, 1), EventKind::Malloc);
+}
+
+TEST_F(RingTest, FillingHolesOfASlotThatSomebodyWroteOverEnds) {
+  TestMemory memory(2, 128);
+  begin(memory);
+  event(0x1000);
+  memory.slot(0).reserved.store(std::uint64_t{1} << 62);
+  fill_holes(*t_thread);
+  EXPECT_FALSE(memory.is_ready(0, 2)) << "nothing was believed";
+}
+
+TEST_F(RingTest, WhoeverWaitsStopsWhenAnotherThreadHasFoundOutThatItIsInVain) {
+  TestMemory memory(2, 128);
+  begin(memory);
+  std::thread other([&memory] {
+    while (memory.header().waiting.load() == 0) std::this_thread::yield();
+    stop_recorder(wire::OffReason::WrittenOver);
+  });
+  for (std::uint64_t i = 0; i < 500; ++i) event(0x1000 + i * 16); // nobody takes anything out
+  other.join();
+  EXPECT_LE(memory.slot(0).reserved.load(), 128u);
+}
+
+TEST_F(RingTest, AThreadWhoseClaimSomebodyWroteOverSwitchesRecordingOffInsteadOfHanging) {
+  TestMemory memory(2, 128);
+  begin(memory);
+  event(0x1000);
+  memory.claims(0).store(0);
+  for (std::uint64_t i = 0; i < 500; ++i) event(0x1000 + i * 16);
+  EXPECT_EQ(memory.header().off_reason.load(), static_cast<std::uint32_t>(wire::OffReason::WrittenOver));
 }
 
 TEST_F(RingTest, RecordsThatWereNeverFinishedBecomeFillers) {

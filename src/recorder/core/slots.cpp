@@ -16,7 +16,7 @@ constexpr std::uint32_t kMostLent = 16;
 constexpr std::uint32_t kSmallestPiece = 8;
 
 std::atomic<std::uint64_t>* claims() noexcept {
-  return reinterpret_cast<std::atomic<std::uint64_t>*>(g_recorder.memory + g_recorder.header->config.claims);
+  return reinterpret_cast<std::atomic<std::uint64_t>*>(g_recorder.memory + g_recorder.config.claims);
 }
 
 // The first free slot of [first, end).
@@ -33,7 +33,10 @@ std::uint32_t claim_between(std::uint32_t first, std::uint32_t end) noexcept {
     if (index >= end) break;
     const std::uint64_t bit = wire::claim_bit(index);
     // Pairs with the collector's clearing of the bit. If another thread was faster, look at the word again.
-    if ((word.fetch_or(bit, std::memory_order_acq_rel) & bit) == 0) return index;
+    if ((word.fetch_or(bit, std::memory_order_acq_rel) & bit) == 0) {
+      g_slots.claimed.fetch_add(1, std::memory_order_relaxed);
+      return index;
+    }
   }
   return kNoSlot;
 }
@@ -41,6 +44,8 @@ std::uint32_t claim_between(std::uint32_t first, std::uint32_t end) noexcept {
 } // namespace
 
 void start_slots(std::uint8_t* scratch, std::uint32_t slots) noexcept {
+  const std::uint32_t usable = g_recorder.header->usable_slots.load(std::memory_order_relaxed);
+  g_slots.usable = usable < wire::kMostSlots ? usable : wire::kMostSlots;
   g_slots.pieces[0] = scratch;
   g_slots.growing.store(0, std::memory_order_relaxed);
   g_slots.ready.store(slots, std::memory_order_release); // pairs with claim_slot()
@@ -57,6 +62,14 @@ std::uint32_t claim_slot() noexcept {
 
 std::uint32_t claim_lent_slot() noexcept { return claim_between(g_slots.first_lent, g_slots.end_lent); }
 
+bool is_claimed(const wire::ThreadSlot& slot) noexcept {
+  const auto index = static_cast<std::uint32_t>(&slot - slot_at(0));
+  if (index >= g_slots.ready.load(std::memory_order_acquire)) return false;
+  const std::uint64_t word = claims()[index / wire::kSlotsPerClaim].load(std::memory_order_relaxed);
+  return (word & wire::claim_bit(index)) != 0 &&
+         slot.state.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(wire::SlotState::Claimed);
+}
+
 bool is_slot_coming_free() noexcept {
   const std::uint32_t ready = g_slots.ready.load(std::memory_order_acquire);
   for (std::uint32_t index = 0; index < ready; ++index) {
@@ -71,8 +84,7 @@ Growth add_slots() noexcept {
   if (in_sandbox()) return Growth::Impossible;
   if (g_slots.growing.exchange(1, std::memory_order_acquire) != 0) return Growth::UnderWay;
   const std::uint32_t ready = g_slots.ready.load(std::memory_order_relaxed);
-  const std::uint32_t usable = g_recorder.header->usable_slots.load(std::memory_order_relaxed);
-  const std::uint32_t most = usable < wire::kMostSlots ? usable : wire::kMostSlots;
+  const std::uint32_t most = g_slots.usable;
   Growth growth = Growth::Impossible;
   // A piece that is not whole was all that there was room for.
   if (ready != 0 && ready < most && ready % kSlotsPerPiece == 0) {

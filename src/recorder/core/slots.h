@@ -24,6 +24,8 @@ struct Slots {
   std::uint8_t* pieces[kMostPieces] = {};
   std::atomic<std::uint32_t> ready{0};   // slots whose scratch is mapped
   std::atomic<std::uint32_t> growing{0}; // 1 while a thread maps the next piece
+  std::atomic<std::uint32_t> claimed{0}; // slots that were ever claimed: whether anybody gets one
+  std::uint32_t usable = 0;              // slots whose rings are mapped
   std::uint32_t first_lent = 0;          // the lent ones are [first_lent, end_lent)
   std::uint32_t end_lent = 0;
 };
@@ -34,10 +36,10 @@ void start_slots(std::uint8_t* scratch, std::uint32_t slots) noexcept;
 
 // Slot `index`, its ring, and the state of its thread, whoever has it.
 inline wire::ThreadSlot* slot_at(std::uint32_t index) noexcept {
-  return reinterpret_cast<wire::ThreadSlot*>(g_recorder.memory + g_recorder.header->config.slots) + index;
+  return reinterpret_cast<wire::ThreadSlot*>(g_recorder.memory + g_recorder.config.slots) + index;
 }
 inline wire::Record* ring_at(std::uint32_t index) noexcept {
-  const wire::Config& config = g_recorder.header->config;
+  const wire::Config& config = g_recorder.config;
   return reinterpret_cast<wire::Record*>(g_recorder.memory + config.rings +
                                          wire::ring_offset(index, config.ring_records));
 }
@@ -50,6 +52,9 @@ inline ThreadState* state_at(std::uint32_t index) noexcept {
 [[nodiscard]] std::uint32_t claim_slot() noexcept;
 // The same, of those that are lent.
 [[nodiscard]] std::uint32_t claim_lent_slot() noexcept;
+
+// The slot is claimed, and says so. If a living thread's is not, somebody has written over it, and the collector no longer reads its ring.
+[[nodiscard]] bool is_claimed(const wire::ThreadSlot& slot) noexcept;
 
 // Some slot's thread has ended, so the collector is about to free one.
 [[nodiscard]] bool is_slot_coming_free() noexcept;

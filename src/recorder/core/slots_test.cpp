@@ -120,6 +120,20 @@ TEST(Slots, NobodyWaitsForASlotWhenTheCollectorIsDead) {
   EXPECT_EQ(memory.loss(wire::Loss::AfterCollector), 1u);
 }
 
+TEST(Slots, NobodyWaitsForASlotThatOnlySeemsToComeFreeAfterRecordingHasStopped) {
+  TestMemory memory(1);
+  ASSERT_TRUE(memory.begin());
+  event(0x1000);
+  memory.slot(0).state.store(kExiting); // written by somebody else: no collector will free it
+  std::thread other([&memory] {
+    await_waiting(memory);
+    stop_recorder(wire::OffReason::WrittenOver);
+  });
+  std::thread([] { event(0x2000); }).join();
+  other.join();
+  EXPECT_EQ(memory.slot(0).reserved.load(), 2u);
+}
+
 TEST(Slots, AThreadBeyondTheLastSlotBorrowsOneForEachRecord) {
   TestMemory memory(4);
   ASSERT_TRUE(memory.begin());

@@ -115,10 +115,10 @@ std::uint32_t number_of(StackCache& cache, std::size_t index) noexcept {
   if (details[index].id != 0) return details[index].id;
   std::uint32_t id = g_recorder.stacks.find(cache.returns.values[index], details[index].hash);
   if (id == 0) [[unlikely]] {
-    std::size_t known = index - 1;
-    while (details[known].id == 0) --known;
-    id = details[known].id;
-    while (++known < index) {
+    std::size_t known = index; // frames outside this one have numbers
+    while (known > 0 && details[known - 1].id == 0) --known;
+    if (known > 0) id = details[known - 1].id;
+    for (; known < index; ++known) {
       id = details[known].id = g_recorder.stacks.intern(id, cache.returns.values[known], details[known].hash);
     }
     id = g_recorder.stacks.intern(id, cache.returns.values[index], details[index].hash);

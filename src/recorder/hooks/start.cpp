@@ -148,7 +148,7 @@ void thread_arrived(ThreadState& thread, Caller caller) noexcept {
   if (!start_recorder(attached.memory, top, reach)) return false;
   start_slots(attached.scratch, attached.scratch_slots);
   constexpr std::uint64_t kRest = std::uint64_t{16} << 20; // our own code, rules of addresses, what is rounded up
-  note_held_memory(attached.bytes, wire::table_offset(header->config.table_count) + kRest);
+  note_held_memory(attached.bytes, wire::table_offset(g_recorder.config.table_count) + kRest);
   const auto pid = static_cast<std::uint32_t>(system_call(SYS_getpid));
   g_recorder.main_tid = pid;
   (void)dl_iterate_phdr(note_loaded, nullptr);
@@ -157,9 +157,9 @@ void thread_arrived(ThreadState& thread, Caller caller) noexcept {
   header->pid.store(pid, std::memory_order_relaxed);
   header->attached.store(1, std::memory_order_release);
   g_switch.attached.store(1, std::memory_order_release);
-  if (header->config.no_heap == 0) g_switch.on.store(switch_position(), std::memory_order_release);
+  if (g_recorder.config.no_heap == 0) g_switch.on.store(switch_position(), std::memory_order_release);
   reset_cpu_profile();
-  start_cpu_profile(header->config.cpu_hz, HT_CALL_SITE());
+  start_cpu_profile(g_recorder.config.cpu_hz, HT_CALL_SITE());
   return true;
 }
 

@@ -71,7 +71,7 @@ int ask(wire::Header& header, const void* pointer) noexcept {
     if (state == static_cast<std::uint32_t>(wire::Question::Answered)) {
       const std::uint32_t size = header.answer_bytes.load(std::memory_order_relaxed);
       const bool found = header.answer_found.load(std::memory_order_relaxed) != 0;
-      const auto* text = reinterpret_cast<const char*>(g_recorder.memory + header.config.answer);
+      const auto* text = reinterpret_cast<const char*>(g_recorder.memory + g_recorder.config.answer);
       write_all(text, size < wire::kAnswerBytes ? size : wire::kAnswerBytes);
       return found ? kFound : kNotFound;
     }

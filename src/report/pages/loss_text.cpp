@@ -30,6 +30,8 @@ constexpr std::array kTexts{
     LossText{"unfinished record", "event", "that the program was writing when it was killed"},
     LossText{"damaged record", "event", "that made no sense and was left out"},
     LossText{"stuck thread", "time", "a thread stopped inside the recorder; its events may be out of order"},
+    LossText{"memory written over", "time",
+             "the program wrote over the memory that it shares with heaptape: what else was lost is unknown"},
     LossText{"paused", "block", "made while the program had paused the recording"},
     LossText{"not written", "event", "that the tape had no room for"},
 };

@@ -8,7 +8,8 @@ namespace heaptape {
 namespace {
 
 TEST(LossText, EveryLossThereIsHasASentence) {
-  std::vector<std::string> names{wire::kLossUnfinished, wire::kLossDamaged, wire::kLossStuck, wire::kLossNotWritten};
+  std::vector<std::string> names{wire::kLossUnfinished, wire::kLossDamaged, wire::kLossStuck, wire::kLossNotWritten,
+                                 wire::kLossUnknown};
   for (std::size_t i = 0; i < static_cast<std::size_t>(wire::Loss::Count); ++i) {
     names.emplace_back(wire::loss_name(static_cast<wire::Loss>(i)));
   }
