@@ -51,7 +51,7 @@ TEST_F(WriterTest, RoomForTheEndIsSetAsideWhileATapeIsWrittenAndGivenBack) {
   {
     auto writer = TapeWriter::create({.path = path()});
     ASSERT_TRUE(writer.ok());
-    ASSERT_TRUE(writer.value().add_modules({}).ok());
+    ASSERT_TRUE(writer.value().add_meta({{"program", "app"}}).ok());
     const int fd = ::open(path("probe").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
     const bool can_reserve = ::fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, 100) == 0;
     ::close(fd);

@@ -12,7 +12,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <optional>
 #include <set>
 
 #include "base/system_error.h"
@@ -54,24 +53,24 @@ Result<UniqueFd> listen_under(const std::string& name, const std::string& path) 
 }
 
 // A socket that was left behind is removed; one in use, or another file, is an error.
-std::optional<Error> clear(const std::string& path) {
+Result<> clear(const std::string& path) {
   const auto address = socket_address(path);
   if (!address) return Error{ErrorCode::Usage, "'" + path + "' is too long for the path of a socket"};
   struct stat facts {};
-  if (::lstat(path.c_str(), &facts) != 0) return std::nullopt;
+  if (::lstat(path.c_str(), &facts) != 0) return Unit{};
   if (!S_ISSOCK(facts.st_mode)) return Error{ErrorCode::Exists, path + " exists and is not a socket"};
   const UniqueFd probe(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) == 0) {
     return Error{ErrorCode::Exists, "another process already listens on " + path};
   }
   if (errno == ECONNREFUSED) ::unlink(path.c_str());
-  return std::nullopt;
+  return Unit{};
 }
 
 // The socket gets its name when it already listens: who sees the name can connect, and a second collector never takes a
 // socket that is about to listen for one that was left behind.
 Result<UniqueFd> listen_at(const std::string& path) {
-  if (std::optional<Error> hindrance = clear(path)) return *std::move(hindrance);
+  if (const Result<> cleared = clear(path); !cleared) return cleared.error();
   const std::string first_name = path + "." + std::to_string(::getpid());
   if (!socket_address(first_name)) return listen_under(path, path); // no room for it
   Result<UniqueFd> listener = listen_under(first_name, path);

@@ -1,9 +1,7 @@
-// How the ring set gives out slots again: threads that ended, that vanished, that only borrowed one, and slots that lie.
+// How the ring set gives out slots again: threads that ended, that vanished, and that only borrowed one.
 #include "collector/rings/ring_set.h"
 
 #include <gtest/gtest.h>
-
-#include <cstring>
 
 #include "collector/recording/fake_program.h"
 
