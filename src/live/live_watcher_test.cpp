@@ -25,7 +25,7 @@ protected:
         .pid = 7, .name = "app", .path = "", .command = "", .tell = [this](const std::string& text) { told += text; }};
     return watch_live(options, false, "test", program).value();
   }
-  // The next block of so many bytes, never freed.
+  // The next block, of this size, never freed.
   void make(EventWatcher& watcher, std::uint64_t size) {
     Event event;
     event.kind = EventKind::Malloc;

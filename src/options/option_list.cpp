@@ -184,7 +184,7 @@ Option& OptionList::words(const std::string& name, std::vector<std::string>& val
   return declare(name, app_->add_option(name, values), "");
 }
 
-// CLI11 knows exactly so many words or any number, not "at most"; parse() counts them.
+// CLI11 knows an exact number of words or any number, not "at most"; parse() counts them.
 Option& OptionList::each_word(const std::string& name, std::size_t most, std::function<void(const std::string&)> take) {
   Each& each = each_.emplace_back();
   each.take = std::move(take);

@@ -61,7 +61,7 @@ private:
   OptionList list_;
   std::deque<Given> given_; // a deque, for the list refers to it
   std::deque<Word> plain_;
-  std::size_t behind_dashes_ = 0; // so many of them, at the end
+  std::size_t behind_dashes_ = 0; // how many of them, at the end
 };
 
 } // namespace heaptape

@@ -9,7 +9,7 @@ namespace {
 
 constexpr CommandOption kOptions[] = {
     {"--json", "as JSON"},
-    {"-n N", "so many"},
+    {"-n N", "at most N"},
     {"--by,--color-by WHAT", "the order", "size age"},
     {"--png FILE", "a picture"},
 };

@@ -26,7 +26,7 @@ struct OpenSession {
   std::uint64_t limit = 0; // the tape seems to end with this event; 0: with its last
 };
 
-// "0x..." or at least eight hexadecimal digits; nullopt: it is no address, but may be a symbol.
+// "0x..." or at least eight hexadecimal digits; nullopt: it is not an address, but may be a symbol.
 std::optional<std::uint64_t> plain_address(std::string_view text);
 
 // Movable; the parts stay where they are.

@@ -333,7 +333,7 @@ constexpr std::uint32_t claim_words(std::uint32_t slot_count) {
 }
 constexpr std::uint64_t claim_bit(std::uint32_t index) { return std::uint64_t{1} << index % kSlotsPerClaim; }
 
-// The layout for so many slots and records; other fields of Config are left at their defaults. Fewer intern tables save
+// The layout for this many slots and records; other fields of Config are left at their defaults. Fewer intern tables save
 // address space at the price of fewer stacks.
 constexpr Config make_config(std::uint32_t slot_count, std::uint32_t ring_records,
                              std::uint32_t table_count = kTableCount) {

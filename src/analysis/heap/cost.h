@@ -1,4 +1,4 @@
-// So many bytes in so many blocks.
+// A number of blocks and the bytes in them.
 #pragma once
 
 #include <cstdint>

@@ -88,7 +88,7 @@ struct PoolsFound {
 // The pools after an event: a pass over the tape up to there, on all processors. Ask only where the totals count pool events.
 PoolsFound pools_after(const TapeReader& tape, const PoolPass& options = {});
 
-// Whether there are pool events among so many of each kind.
+// Whether there are pool events, given the count of each kind.
 bool has_pools(const HeapTotals& totals);
 
 } // namespace heaptape

@@ -25,7 +25,7 @@ using Progress = std::function<void(std::uint64_t done, std::uint64_t all)>;
 
 struct MakeIndex {
   Progress progress{};
-  // A keyframe is made after so many events, once the tape has grown by so many times the keyframe's size; but in any case after four
+  // A keyframe is made after this many events, once the tape has grown by this many times the keyframe's size; but in any case after four
   // times as many events, or eight for each live block if that is more. So a seek replays few events, and the keyframes stay a small part of the tape.
   std::uint64_t events_apart = std::uint64_t{1} << 20;
   std::uint64_t sizes_apart = 6;

@@ -241,7 +241,7 @@ bool KeyframeCodec::parse_blocks(ByteReader& bytes, HeapState& state, std::uint6
 }
 
 bool load_keyframe(const TapeReader& tape, const Keyframe& keyframe, HeapState& state) {
-  // Room for all blocks at once. Their number in the totals may be wrong; a part holds only so many, and a block takes five bytes
+  // Room for all blocks at once. Their number in the totals may be wrong; a part holds only a limited number, and a block takes five bytes
   // that are packed to no less than a part of kMaxRatio.
   const std::uint64_t most_blocks =
       std::min<std::uint64_t>(keyframe.parts.size() * kBlocksPerPart, tape.file_bytes() * format::kMaxRatio / kColumns);

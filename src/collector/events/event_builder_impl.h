@@ -84,7 +84,7 @@ template <class Sink>
 }
 
 // An allocation gets an address that a block from a pause has: the release of that one is stamped a little later, and
-// is no event anyway.
+// is not an event anyway.
 template <class Sink>
 [[gnu::noinline]] void EventBuilder<Sink>::make_room_among_paused(const RingItem& item) {
   if (!paused_.take(item.address())) return;

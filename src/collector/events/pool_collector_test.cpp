@@ -27,7 +27,7 @@ protected:
     pools.add_name(item_of(EventKind::PoolName, 0, wire::pool_size_field(static_cast<std::uint32_t>(kind), pool)),
                    text);
   }
-  // The event that made the freed block, 0: none; nullopt: the record is no event, and `as` says why.
+  // The event that made the freed block, 0: none; nullopt: the record is not an event, and `as` says why.
   std::optional<std::uint64_t> take_in(const RingItem& item) {
     event = Event{};
     event.number = ++number;

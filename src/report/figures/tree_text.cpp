@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kLinesShown = 3;  // of one function
 constexpr std::size_t kChainShown = 12; // frames in a row that nothing branches off from
 constexpr std::size_t kNarrowestName = 16;
-constexpr std::string_view kIn = " in "; // so many places
+constexpr std::string_view kIn = " in "; // "in 3 places"
 
 // "/build/project-1.2/src/cache.cpp": enough to know it by is "src/cache.cpp".
 std::string_view last_two_parts(std::string_view path) {
