@@ -45,7 +45,7 @@ Result<> ChunkWriter::keep_room_behind(std::size_t bytes) {
     has_room_ = true;
   } else if (errno == ENOSPC || errno == EDQUOT) {
     return Error{ErrorCode::Io, end_offset_, write_sentence(path_, errno)};
-  } else {
+  } else if (errno != EINTR) {
     can_keep_room_ = false; // not every file system can
   }
   return Unit{};

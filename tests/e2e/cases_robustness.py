@@ -179,5 +179,13 @@ def a_recording_ends_although_the_program_scribbled_over(test, what):
     equal(outcome.tape.facts()["ending"]["how"], "exited", "how the tape says that it ended")
 
 
+@case
+def losses_are_called_unknown_when_the_program_wrote_over_their_counters(test):
+    tape = test.record([program("scribble"), 0, 4096, 255, 1000]).tape
+    equal(tape.losses(), {"memory written over": 1}, "losses")
+    page = heaptape("report", tape.path).stdout
+    check("lost events unknown" in page, f"the first page says so:\n{page}")
+
+
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -112,9 +112,9 @@ ThreadState* arrive(const Frame& site, Caller caller, Term term) noexcept {
 }
 
 // What to do when no slot is free.
-enum class Room : std::uint8_t { LookAgain, Borrow, None, CollectorGone }; // gone, or no longer to be reached
+enum class Room : std::uint8_t { LookAgain, Borrow, None, CollectorGone }; // gone, or out of reach
 
-// Until anybody gets a slot. False: in vain.
+// Waits a moment. False: no thread has got a slot for so long that waiting is pointless.
 bool wait_for_slot(CollectorWait& wait) noexcept { return wait.go_on(g_slots.claimed.load(std::memory_order_relaxed)); }
 
 // Waits for slots of threads that have ended, or adds slots. Waiting comes first, so that a program whose threads come

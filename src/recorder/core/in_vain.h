@@ -5,17 +5,17 @@
 
 namespace heaptape::recorder {
 
-// A thread waits for something only the collector can do: take records out of its ring, or free a slot. As long as the collector does not get
-// to run (stopped, or waiting for a disk), it waits too: that is what the user asked for. But a collector that goes round and round
-// without doing it has lost sight of this thread: it passes by one that holds all others up after two seconds, so after ten this one
-// is not among those that it reads. One wait, one object.
+// A thread waits for something that only the collector can do: take records out of its ring, or free a slot. While the
+// collector does not get to run (stopped, or waiting for a disk), the thread waits too: that is what the user asked for.
+// But a collector that goes round and round without doing it no longer sees this thread. It gives up on one that holds up
+// all the others after two seconds, so after ten this ring is not among those it reads. One object per wait.
 class InVain {
 public:
   static constexpr std::uint64_t kLongestNs = 10'000'000'000;
   static constexpr std::uint32_t kFewestRounds = 100; // a collector that does not get to run makes none
 
-  // `done` changes whenever the collector has done something of what is waited for, `rounds` with each of its rounds. `blind`: its death
-  // would go unnoticed, so that having made no rounds is no excuse.
+  // `done` changes whenever the collector has done some of what is waited for, `rounds` with each of its rounds. `blind`:
+  // the collector's death would go unnoticed, so the lack of rounds does not count in its favour.
   bool operator()(std::uint64_t now_ns, std::uint64_t done, std::uint32_t rounds, bool blind) noexcept {
     if (!waiting_ || done != done_) {
       waiting_ = true;

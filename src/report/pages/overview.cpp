@@ -98,7 +98,7 @@ std::string seen_text(const TapeView& view, const Overview& overview) {
     text += percent_text(overview.memory->explained_bytes(), overview.memory->anonymous_bytes) +
             " of the anonymous memory; ";
   }
-  const bool known = view.tape().summary().has_value();
+  const bool known = view.tape().summary() && !view.tape().summary()->losses.contains(wire::kLossUnknown);
   text += known ? count_of(overview.lost_events, "event") + " lost" : std::string("lost events unknown");
   if (known)
     text +=
@@ -156,7 +156,8 @@ Overview make_overview(const TapeView& view, const OverviewRequest& request) {
     for (const auto& [name, count] : view.tape().summary()->losses) {
       const bool stack =
           name == wire::loss_name(wire::Loss::StackCut) || name == wire::loss_name(wire::Loss::StackTooDeep);
-      const bool event = name != wire::kPausedName && name != wire::loss_name(wire::Loss::NotFollowed);
+      const bool event =
+          name != wire::kPausedName && name != wire::kLossUnknown && name != wire::loss_name(wire::Loss::NotFollowed);
       if (event) (stack ? overview.cut_stacks : overview.lost_events) += count;
     }
   }
