@@ -114,7 +114,8 @@ std::string started_name(const std::string& executable, const std::string& first
 
 std::string ProcFiles::started_as() const {
   const std::string command = read_small_file(path("cmdline"));
-  return started_name(executable(), command.substr(0, command.find('\0')), thread_name(static_cast<std::uint32_t>(pid_)));
+  return started_name(executable(), command.substr(0, command.find('\0')),
+                      thread_name(static_cast<std::uint32_t>(pid_)));
 }
 
 pid_t ProcFiles::parent() const {

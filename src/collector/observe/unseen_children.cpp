@@ -21,7 +21,8 @@ constexpr int kMostWaits = 100;
 std::string tame(const char* name, std::size_t size) {
   std::string text(name, ::strnlen(name, size));
   std::replace_if(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == ',' || c == 127; }, '_');
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == ',' || c == 127; },
+      '_');
   return text;
 }
 

@@ -30,7 +30,7 @@ struct CollectorOptions {
   bool force = false;               // overwrite an existing tape
   bool write_tape = true;           // false: what is recorded goes to the watcher alone
   std::uint64_t max_tape_bytes = 0; // stop recording there; 0: no limit
-  bool follow = false; // children have collectors of their own
+  bool follow = false;              // children have collectors of their own
   bool free_stacks = true;
   std::uint32_t max_depth = wire::kDefaultMaxDepth;
   wire::OnFull on_full = wire::OnFull::Wait;

@@ -35,8 +35,8 @@ enum class Left : std::uint8_t {
 // How the program came about (wire::Hello), for the tape.
 struct ProgramOrigin {
   wire::StartedBy started_by = wire::StartedBy::User;
-  pid_t parent = 0;          // 0: as /proc has it
-  std::string parent_tape{}; // the last part of its path; empty: there is none
+  pid_t parent = 0;             // 0: as /proc has it
+  std::string parent_tape{};    // the last part of its path; empty: there is none
   std::uint64_t started_ns = 0; // CLOCK_MONOTONIC; 0: not known
 };
 
@@ -49,12 +49,12 @@ struct CollectorResult {
   std::string tape; // its path; empty: there is none
   std::string log;  // of the watcher, likewise
   std::uint64_t tape_bytes = 0;
-  std::string problem;                // one sentence when something went wrong, else empty
-  bool told = false;                  // the user has seen it already
-  std::string program{};              // its name
-  std::vector<std::string> before{};  // programs that the process was before, "NAME -> TAPE"
-  std::vector<std::string> unseen{};  // sentences about what was meant, maybe, but is not on the tape
-  std::string became{};               // path or name of a program that cannot be recorded, as the program noted it before its exec
+  std::string problem;               // one sentence when something went wrong, else empty
+  bool told = false;                 // the user has seen it already
+  std::string program{};             // its name
+  std::vector<std::string> before{}; // programs that the process was before, "NAME -> TAPE"
+  std::vector<std::string> unseen{}; // sentences about what was meant, maybe, but is not on the tape
+  std::string became{}; // path or name of a program that cannot be recorded, as the program noted it before its exec
   std::vector<std::string> remarks{}; // sentences for the user that are not problems of the recording
   ModuleFiles files{};                // held open, if options.finish is set
 };

@@ -245,8 +245,7 @@ TEST_F(CollectForTest, TheMemoryComesWithTheReply) {
   ASSERT_EQ(::pipe(ends), 0);
   const pid_t program = ::fork();
   if (program == 0) {
-    const Answer answer =
-        ask(socket_.get(), hello(wire::kHelloVersion));
+    const Answer answer = ask(socket_.get(), hello(wire::kHelloVersion));
     if (answer.reply.status != 0 || !answer.memory) ::_exit(1);
     allocate(SharedMemory::map_existing(UniqueFd(::dup(answer.memory.get()))).value(), 100, [] { ::_exit(0); });
   }
@@ -261,8 +260,7 @@ TEST_F(CollectForTest, TheMemoryComesWithTheReply) {
 TEST_F(CollectForTest, ATapeThatCannotBeCreatedIsRefusedWithASentence) {
   options.tape = folder + "/nowhere/direct.tape";
   const pid_t collector = start_collector();
-  const Answer answer =
-      ask(socket_.get(), hello(wire::kHelloVersion));
+  const Answer answer = ask(socket_.get(), hello(wire::kHelloVersion));
   EXPECT_NE(answer.reply.status, 0u);
   EXPECT_NE(std::string(answer.reply.message).find("nowhere"), std::string::npos);
   EXPECT_FALSE(answer.memory);

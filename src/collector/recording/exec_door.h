@@ -22,7 +22,7 @@ namespace heaptape {
 // A program that waits to be recorded.
 struct Visitor {
   UniqueFd socket;
-  pid_t pid = 0;      // here; the kernel's word
+  pid_t pid = 0;       // here; the kernel's word
   wire::Hello hello{}; // its own
 };
 

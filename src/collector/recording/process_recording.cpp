@@ -110,8 +110,8 @@ std::optional<Visitor> ProcessRecording::next_program(const ProgramEnd& end, Lef
   while (true) {
     const bool gone = end.gone();
     while (std::optional<Visitor> visitor = door_->take()) {
-      const bool is_meant = visitor->pid == program_ ||
-                            (left == Left::Handed && ProcFiles(visitor->pid).parent() == program_);
+      const bool is_meant =
+          visitor->pid == program_ || (left == Left::Handed && ProcFiles(visitor->pid).parent() == program_);
       if (is_meant) return visitor;
       send_away(*visitor);
     }

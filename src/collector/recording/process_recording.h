@@ -57,7 +57,7 @@ private:
   CollectorResult last(CollectorResult result);
 
   const CollectorOptions& given_;
-  std::mutex mutex_; // of current_, which two threads wake
+  std::mutex mutex_;                                       // of current_, which two threads wake
   std::vector<std::unique_ptr<CollectorOptions>> options_; // of each program but the first
   std::vector<SharedMemory> emptied_;                      // of programs that were before
   std::unique_ptr<ExecDoor> door_;

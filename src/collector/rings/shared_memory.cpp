@@ -39,8 +39,8 @@ std::uint64_t random_key() {
 bool same_layout(const wire::Config& a, const wire::Config& b) {
   return a.slot_count == b.slot_count && a.ring_records == b.ring_records && a.table_count == b.table_count &&
          a.node_capacity == b.node_capacity && a.claims == b.claims && a.slots == b.slots && a.modules == b.modules &&
-         a.answer == b.answer && a.children == b.children && a.nodes == b.nodes && a.rings == b.rings && a.scratch == b.scratch &&
-         a.total_bytes == b.total_bytes;
+         a.answer == b.answer && a.children == b.children && a.nodes == b.nodes && a.rings == b.rings &&
+         a.scratch == b.scratch && a.total_bytes == b.total_bytes;
 }
 
 std::uint64_t limit_of(decltype(RLIMIT_AS) what) {

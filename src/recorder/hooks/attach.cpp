@@ -58,8 +58,8 @@ bool map_slots(int fd, const wire::Config& config, std::uint32_t slots, Attached
   attached.scratch = reinterpret_cast<std::uint8_t*>(scratch);
   attached.scratch_slots = first;
   attached.bytes = bytes + piece_bytes(first) + wire::kPage;
-  const long children = system_call(SYS_mmap, 0, wire::kPage, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-                                    static_cast<long>(config.children));
+  const long children =
+      system_call(SYS_mmap, 0, wire::kPage, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<long>(config.children));
   if (!failed(children)) attached.children = reinterpret_cast<wire::Children*>(children);
   reinterpret_cast<wire::Header*>(memory)->usable_slots.store(slots, std::memory_order_relaxed);
   return true;

@@ -9,10 +9,10 @@
 namespace heaptape::recorder {
 
 struct Attached {
-  std::uint8_t* memory = nullptr;  // null: not recording
-  std::uint8_t* scratch = nullptr; // that of the first slots,
-  std::uint32_t scratch_slots = 0; // this many
-  std::uint64_t bytes = 0;         // of address space that both take
+  std::uint8_t* memory = nullptr;     // null: not recording
+  std::uint8_t* scratch = nullptr;    // that of the first slots,
+  std::uint32_t scratch_slots = 0;    // this many
+  std::uint64_t bytes = 0;            // of address space that both take
   wire::Children* children = nullptr; // a page of its own, which children of fork have too; null: there is none
   bool say_so = false;                // and `message` tells the user why
   bool not_wanted = false;            // the collector has another program to record

@@ -28,10 +28,10 @@ void copy_without_recorder(char* const* environment, const char* library, char**
 // The environment with the recorder, for a program that goes on being recorded: `environment` (may be null) with `passed` in it, in memory
 // of the caller's of the sizes below. The recorder takes all of it out again (restore_environment), without a trace.
 struct PassedOn {
-  const char* library = nullptr;     // our entry in LD_PRELOAD
-  char** options = nullptr;          // of copy_for_collector(): its HEAPTAPE_ variables; may be null
-  const char* connection = nullptr;  // "HEAPTAPE_SHM_...=..."
-  bool keeps_options = false;        // the program is followed: see restore_environment()
+  const char* library = nullptr;    // our entry in LD_PRELOAD
+  char** options = nullptr;         // of copy_for_collector(): its HEAPTAPE_ variables; may be null
+  const char* connection = nullptr; // "HEAPTAPE_SHM_...=..."
+  bool keeps_options = false;       // the program is followed: see restore_environment()
 };
 std::size_t count_with_recorder(char* const* environment, const PassedOn& passed) noexcept; // words, the null included
 std::size_t preload_bytes(char* const* environment, const PassedOn& passed) noexcept;

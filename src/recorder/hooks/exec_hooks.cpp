@@ -86,8 +86,7 @@ template <class Check, class Act>
   const char* const connection = connection_for_next();
   const Pass pass = way_for(environment, connection, fit);
   if (pass == Pass::PutIn && !g_follows) forget_child();
-  if (pass == Pass::PutIn || fit == ProgramFit::Missing)
-    return with_fitting(environment, pass, connection, act);
+  if (pass == Pass::PutIn || fit == ProgramFit::Missing) return with_fitting(environment, pass, connection, act);
   const NotedProgram noted(name);
   return with_fitting(environment, pass, connection, act);
 }
@@ -101,7 +100,8 @@ template <class Check, class Act>
   const char* const connection = connection_for_child();
   const Pass pass = leave_out ? Pass::TakenOut : follows && connection != nullptr ? Pass::PutIn : Pass::AsItIs;
   pid_t spawned = 0;
-  const int result = with_fitting(environment, pass, connection, [&](Variables passed) { return act(&spawned, passed); });
+  const int result =
+      with_fitting(environment, pass, connection, [&](Variables passed) { return act(&spawned, passed); });
   if (result != 0) return result;
   if (child != nullptr) *child = spawned;
   if (!follows || leave_out) note_started(static_cast<std::uint32_t>(spawned), name);

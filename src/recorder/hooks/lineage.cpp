@@ -100,8 +100,7 @@ const char* connection_for_next() noexcept {
   if (g_lineage.door[0] == 0) return nullptr;
   // Who asked the recording to stop does not want it to begin again.
   if (is_recorded &&
-      (!is_attached() ||
-       g_recorder.header->collector_state.load(std::memory_order_relaxed) != wire::kCollectorAlive))
+      (!is_attached() || g_recorder.header->collector_state.load(std::memory_order_relaxed) != wire::kCollectorAlive))
     return nullptr;
   return g_lineage.door;
 }
@@ -115,7 +114,8 @@ Origin origin_of_fork() noexcept {
   (void)clock_gettime(CLOCK_MONOTONIC, &now);
   return {.started_by = wire::StartedBy::Fork,
           .parent = g_lineage.pid,
-          .started_ns = static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec),
+          .started_ns =
+              static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec),
           .parent_tape = g_lineage.tape};
 }
 

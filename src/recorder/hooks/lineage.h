@@ -30,10 +30,10 @@ void begin_lineage(const wire::Header& header, const Attached& attached, char** 
 [[nodiscard]] Origin origin_of_spawn(const char* parent) noexcept;
 
 // Children that are not recorded. All of these may be called in a child, also of vfork; without a page they do nothing.
-void note_fork() noexcept;                                               // in the parent, before it forks
-void note_forked_child() noexcept;                                       // in the child
-void forget_child() noexcept;                                            // in the child: it is about to be recorded
-void note_started(std::uint32_t pid, const char* path) noexcept;         // in the parent; a child of posix_spawn, system
+void note_fork() noexcept;                                       // in the parent, before it forks
+void note_forked_child() noexcept;                               // in the child
+void forget_child() noexcept;                                    // in the child: it is about to be recorded
+void note_started(std::uint32_t pid, const char* path) noexcept; // in the parent; a child of posix_spawn, system
 // In the child, or in the recorded process itself, which is about to become a program that is not recorded; ends where exec has failed.
 struct NotedProgram {
   explicit NotedProgram(const char* path) noexcept;
