@@ -57,19 +57,28 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME heaptape)
 set(CPACK_PACKAGE_VENDOR "the heaptape authors")
 set(CPACK_PACKAGE_CONTACT "the heaptape authors <authors@heaptape.invalid>")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "records every heap event of a program onto a tape")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "memory profiler and debugger that can go back in time")
 set(CPACK_PACKAGE_DESCRIPTION
     "heaptape runs an unmodified program and records every allocation and release
-it makes: time, thread, address, size and call stack. The events are written by
-a process of their own to a small compressed file, the tape, which is complete
-even when the program crashes or is killed, and which heaptape lists, summarises
-and verifies.")
+it makes: time, thread, address, size and call stack. A process beside it
+writes them to a small compressed file, the tape, which is complete even when
+the program crashes or is killed.
+.
+Reports on a tape answer who leaks, what made the peak, what keeps the process
+so large, and what allocates for nothing. A shell goes to any moment of the
+run and says what was at an address, who freed it, and who used it next.
+.
+Programs in C, C++, Rust, D and other languages that allocate through libc are
+recorded without being recompiled, at a fraction of the usual cost.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_HEAPTAPE_SOURCE ${PROJECT_SOURCE_DIR})
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/debian_staging.cmake)
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "gdb, linux-perf")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ
