@@ -1,6 +1,7 @@
 #include "options/help_text.h"
 
 #include <algorithm>
+#include <array>
 
 namespace heaptape {
 namespace {
@@ -76,6 +77,22 @@ std::string help_text(const OptionList& list, const CommandHelp& help) {
   text += "\nOptions:\n" + options_text(list);
   append_row(text, "  -h, --help", "show this help");
   if (!help.more.empty()) text.append("\n").append(wrapped_text(help.more));
+  return text;
+}
+
+std::string options_table(const OptionList& list) {
+  static constexpr std::array<std::string_view, 5> kPlaces{"none", "next", "maybe", "attached", "series"};
+  std::string text;
+  for (const Option& option : list.options()) {
+    if (option.is_hidden) continue;
+    const std::string_view place = option.is_word ? "word" : kPlaces.at(static_cast<std::size_t>(option.value));
+    std::string choices;
+    for (const std::string& choice : option.choices) choices += (choices.empty() ? "" : " ") + choice;
+    for (const std::string_view part : {std::string_view(option.short_name), std::string_view(option.long_name), place,
+                                        std::string_view(option.value_name), std::string_view(choices)})
+      text.append(part).append("\t");
+    text.append(option.help).append("\n");
+  }
   return text;
 }
 

@@ -24,4 +24,8 @@ std::string options_text(const OptionList& list);
 // All of it. The option --help, which every list has, comes last.
 std::string help_text(const OptionList& list, const CommandHelp& help);
 
+// For programs: a line per option and word with its parts between tabs: short name, long name, where its value stands
+// (none, next, maybe, attached, series, word), the value's name, its choices between spaces, the description.
+std::string options_table(const OptionList& list);
+
 } // namespace heaptape

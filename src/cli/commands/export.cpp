@@ -242,15 +242,13 @@ int export_tape(Arguments arguments) {
   list.text("--label LABEL", options.label,
             "gprof2dot: leaked, maximum, allocated, temporary, snapshot-N, or a moment (12.5s, 1000, a mark's name)");
   list.flag("--events", options.events, "csv: a row per event, not per stack");
-  list.number("--threshold PERCENT", options.threshold, "massif: merge places below this share (default: 1)");
+  list.number("--threshold PERCENT", options.threshold, "massif: merge places below this share (default: 1)")
+      .between(0, 100);
   list.flag("--cpu", options.cpu, "pprof, folded, callgrind, speedscope: CPU time, not the heap");
-  list.number("--segment N", options.segment, "with --cpu: only this segment");
+  list.number("--segment N", options.segment, "with --cpu: only this segment").between(1, 1'000'000'000);
   options.tape.add(list);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
 
-  const auto one_of = [](const std::string& text, std::initializer_list<std::string_view> allowed) {
-    return std::find(allowed.begin(), allowed.end(), text) != allowed.end();
-  };
   const auto* format =
       std::find_if(kFormats.begin(), kFormats.end(), [&](const Format& known) { return known.name == options.format; });
   std::optional<std::string> mistake;
@@ -258,10 +256,6 @@ int export_tape(Arguments arguments) {
     mistake = "no format given; pass --format ('heaptape export --help' lists them)";
   else if (format == kFormats.end())
     mistake = fmt::format("unknown format '{}'; 'heaptape export --help' lists them", options.format);
-  else if (!one_of(options.value, {"peak", "live", "allocated", "temporary"}))
-    mistake = fmt::format("--value must be peak, live, allocated or temporary, not '{}'", options.value);
-  else if (!(options.threshold >= 0 && options.threshold <= 100))
-    mistake = "--threshold must be a percentage from 0 to 100";
   else
     mistake = misplaced_option(list, options.format);
   if (!mistake) mistake = cpu_mistake(list, options);

@@ -8,12 +8,14 @@ namespace heaptape::cli {
 std::optional<int> ended_by(const Result<OptionList::Outcome>& outcome, const OptionList& list,
                             const CommandHelp& help) {
   if (!outcome) {
-    say(outcome.error().sentence + "; 'heaptape " + list.command() + " --help' lists the options");
+    const std::string& sentence = outcome.error().sentence;
+    const bool is_enough = sentence.ends_with('?') || sentence.find(" must be ") != sentence.npos;
+    say(is_enough ? sentence : sentence + "; 'heaptape " + list.command() + " --help' lists the options");
     return kTrouble;
   }
   if (outcome.value() == OptionList::Outcome::GoOn) return std::nullopt;
   Output output;
-  output.print("{}", help_text(list, help));
+  output.print("{}", outcome.value() == OptionList::Outcome::WantsTable ? options_table(list) : help_text(list, help));
   return output.finish() ? kOk : kTrouble;
 }
 
