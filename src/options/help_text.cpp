@@ -17,9 +17,9 @@ std::string label_of(const Option& option) {
   return label;
 }
 
-void append_wrapped(std::string& out, std::string_view text, std::size_t column) {
-  while (column + text.size() > kLineWidth) {
-    const std::size_t end = text.rfind(' ', kLineWidth - column);
+void append_wrapped(std::string& out, std::string_view text, std::size_t column, std::size_t width = kLineWidth) {
+  while (column + text.size() > width) {
+    const std::size_t end = text.rfind(' ', width - column);
     if (end == text.npos || end == 0) break;
     out.append(text.substr(0, end)).append("\n").append(column, ' ');
     text.remove_prefix(end + 1);
@@ -28,12 +28,7 @@ void append_wrapped(std::string& out, std::string_view text, std::size_t column)
 }
 
 void append_row(std::string& out, std::string label, std::string_view text) {
-  if (label.size() + 2 > kTextColumn)
-    label += "\n" + std::string(kTextColumn, ' ');
-  else
-    label.resize(kTextColumn, ' ');
-  out += label;
-  append_wrapped(out, text, kTextColumn);
+  out += row_text(std::move(label), text, kTextColumn, kLineWidth);
 }
 
 // A paragraph of plain sentences is wrapped again; examples, lists and headings stay as they are.
@@ -61,6 +56,15 @@ std::string wrapped_text(std::string_view text) {
     out += "\n";
     text.remove_prefix(end + 2);
   }
+}
+
+std::string row_text(std::string label, std::string_view text, std::size_t column, std::size_t width) {
+  if (label.size() + 2 > column)
+    label += "\n" + std::string(column, ' ');
+  else
+    label.resize(column, ' ');
+  append_wrapped(label, text, column, width);
+  return label;
 }
 
 std::string options_text(const OptionList& list) {

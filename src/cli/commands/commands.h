@@ -24,8 +24,8 @@ int diff(Arguments arguments);
 int sql(Arguments arguments);
 int budget(Arguments arguments);
 int export_tape(Arguments arguments);
-// The same, in this format unless the options choose another; empty: they must.
-int export_as(std::string_view usual_format, Arguments arguments);
+int flamegraph(Arguments arguments);
+int html(Arguments arguments);
 int import_tape(Arguments arguments);
 int shell(Arguments arguments);
 // A command of the shell by its name.

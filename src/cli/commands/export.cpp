@@ -62,6 +62,29 @@ Examples:
     gprof2dot -f json | dot -Tsvg -o leaked.svg
 )"};
 
+constexpr CommandHelp kFlameHelp{
+    .usage = "heaptape flamegraph [options] [TAPE]",
+    .purpose = "Draws a flame graph: which functions, called by which, held the memory. In a browser a click zooms and "
+               "/ searches.",
+    .more = R"(On a terminal and without -o, it is written to a file named after the tape. The same as
+'heaptape export --format svg'; with -o FILE.html it is a whole page.
+
+Examples:
+  heaptape flamegraph app.tape
+  heaptape flamegraph --value live -o leaks.svg app.tape
+  heaptape flamegraph --cpu -o cpu.svg app.tape
+)"};
+constexpr CommandHelp kHtmlHelp{
+    .usage = "heaptape html [options] [TAPE]",
+    .purpose = "Writes one page with everything about a tape, for any browser: flame graph, functions, the heap over "
+               "time. It loads nothing from anywhere.",
+    .more = R"(On a terminal and without -o, it is written to a file named after the tape. The same as
+'heaptape export --format html'.
+
+Example:
+  heaptape html -o app.html app.tape
+)"};
+
 struct ExportOptions {
   TapeChoice tape;
   std::string format, output, value = "peak", label;
@@ -268,10 +291,13 @@ int export_from(const TapeView& view, const Format& format, ExportOptions option
 
 } // namespace
 
-int export_as(std::string_view usual_format, Arguments arguments) {
+namespace {
+
+// In the usual format unless the options choose another; empty: they must.
+int export_as(const char* command, const CommandHelp& help, std::string_view usual_format, Arguments arguments) {
   ExportOptions options;
   ReportOptions reading;
-  OptionList list("export");
+  OptionList list(command);
   list.text("-f,--format FORMAT", options.format, "one of the formats below")
       .one_of({"pprof", "folded", "gprof2dot", "massif", "callgrind", "dhat", "speedscope", "heaptrack", "csv", "html",
                "svg"});
@@ -289,7 +315,7 @@ int export_as(std::string_view usual_format, Arguments arguments) {
   list.flag("--cpu", options.cpu, "pprof, folded, callgrind, speedscope, svg: CPU time, not the heap");
   list.number("--segment N", options.segment, "with --cpu: only this segment").between(1, 1'000'000'000);
   options.tape.add(list);
-  if (const auto status = parse(list, kHelp, arguments)) return *status;
+  if (const auto status = parse(list, help, arguments)) return *status;
 
   const Format* format = find_format(options.format, options.output);
   if (format == nullptr) format = find_format(std::string(usual_format), {});
@@ -309,6 +335,10 @@ int export_as(std::string_view usual_format, Arguments arguments) {
   return export_from(view.value(), *format, std::move(options));
 }
 
-int export_tape(Arguments arguments) { return export_as("", arguments); }
+} // namespace
+
+int export_tape(Arguments arguments) { return export_as("export", kHelp, "", arguments); }
+int flamegraph(Arguments arguments) { return export_as("flamegraph", kFlameHelp, "svg", arguments); }
+int html(Arguments arguments) { return export_as("html", kHtmlHelp, "html", arguments); }
 
 } // namespace heaptape::cli

@@ -101,7 +101,7 @@ int live_top(const LiveRequest& arguments, const TapeChoice& tape, const std::st
   }
   if (!options.output.empty()) options.style = TextStyle{};
   if (tape.pid) { // the view follows the tape, so nothing need be put onto it now
-    const Result<pid_t> pid = parse_pid(*tape.pid);
+    const Result<pid_t> pid = find_process(*tape.pid);
     if (!pid) return fail(pid.error());
     const Result<LiveRecording> recording = live_recording(pid.value());
     if (!recording) return fail(recording.error());
