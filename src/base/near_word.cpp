@@ -14,7 +14,9 @@ constexpr std::size_t kFar = std::numeric_limits<std::size_t>::max();
 char lower(char letter) { return static_cast<char>(std::tolower(static_cast<unsigned char>(letter))); }
 
 // Short words differ from everything by little, so they must be hit better.
-std::size_t most_apart(std::size_t letters) { return letters <= 2 ? 0 : letters <= 4 ? 1 : std::min<std::size_t>(letters / 3, 3); }
+std::size_t most_apart(std::size_t letters) {
+  return letters <= 2 ? 0 : letters <= 4 ? 1 : std::min<std::size_t>(letters / 3, 3);
+}
 
 } // namespace
 

@@ -211,12 +211,12 @@ Result<> threads(Session& session, Call& call, Printer& out) {
         seconds_text(thread.first_seen_us) + " .. " + (thread.ended_us != 0 ? seconds_text(thread.ended_us) : "end");
     const std::string_view state = !started ? "later" : ended ? "ended" : "";
     const std::string number = "T" + std::to_string(thread.id.value), name = printable(thread.name);
-    std::string line = narrow ? fmt::format("{:>5} {} {:>9} {:>9}\n      {}{}{}", number,
-                                            padded_left(shortened(name, 12), 12), bytes_text(cost.bytes),
-                                            with_separators(cost.blocks), seen, state.empty() ? "" : " ", state)
-                              : fmt::format("{:>5} {:>8}  {:<15}  {:<22} {:>9} {:>9}{}{}", number, thread.tid, name, seen,
-                                            bytes_text(cost.bytes), with_separators(cost.blocks),
-                                            state.empty() ? "" : " ", state);
+    std::string line =
+        narrow
+            ? fmt::format("{:>5} {} {:>9} {:>9}\n      {}{}{}", number, padded_left(shortened(name, 12), 12),
+                          bytes_text(cost.bytes), with_separators(cost.blocks), seen, state.empty() ? "" : " ", state)
+            : fmt::format("{:>5} {:>8}  {:<15}  {:<22} {:>9} {:>9}{}{}", number, thread.tid, name, seen,
+                          bytes_text(cost.bytes), with_separators(cost.blocks), state.empty() ? "" : " ", state);
     if (!out.print((started && !ended ? line : session.style.dim(line)) + "\n")) break;
   }
   return Unit{};

@@ -250,7 +250,8 @@ std::optional<std::string> misplaced_option(const OptionList& list, const std::s
                         {"--threshold", {"massif"}}};
   for (const auto& [option, formats] : all) {
     if (!list.given(option) || std::find(formats.begin(), formats.end(), format) != formats.end()) continue;
-    return fmt::format("{} is only for the format{} {}", option, formats.size() == 1 ? "" : "s", listed(formats, "and"));
+    return fmt::format("{} is only for the format{} {}", option, formats.size() == 1 ? "" : "s",
+                       listed(formats, "and"));
   }
   return std::nullopt;
 }

@@ -24,18 +24,18 @@ struct Synonym {
 };
 
 constexpr std::array kSynonyms{
-    Synonym{"run", "record"},          Synonym{"start", "record"},        Synonym{"exec", "record"},
-    Synonym{"profile", "record"},      Synonym{"trace", "record"},        Synonym{"leak", "leaks"},
-    Synonym{"leakcheck", "leaks"},     Synonym{"leak-check", "leaks"},    Synonym{"stat", "stats"},
-    Synonym{"statistics", "stats"},    Synonym{"summary", "info", true},  Synonym{"summarize", "info", true},
-    Synonym{"header", "info", true},   Synonym{"tree", "peak", true},     Synonym{"table", "top", true},
-    Synonym{"hotspots", "top", true},  Synonym{"print", "report"},        Synonym{"analyze", "report"},
-    Synonym{"analyse", "report"},      Synonym{"show", "report"},         Synonym{"script", "dump", true},
-    Synonym{"compare", "diff"},        Synonym{"cmp", "diff"},            Synonym{"query", "sql"},
-    Synonym{"repl", "shell"},          Synonym{"check", "verify"},        Synonym{"convert", "export"},
-    Synonym{"transform", "export"},    Synonym{"flame", "flamegraph"},    Synonym{"flame-graph", "flamegraph"},
-    Synonym{"icicle", "flamegraph"},   Synonym{"svg", "flamegraph"},      Synonym{"page", "html"},
-    Synonym{"list", "ps", true},       Synonym{"log", "events", true},
+    Synonym{"run", "record"},         Synonym{"start", "record"},       Synonym{"exec", "record"},
+    Synonym{"profile", "record"},     Synonym{"trace", "record"},       Synonym{"leak", "leaks"},
+    Synonym{"leakcheck", "leaks"},    Synonym{"leak-check", "leaks"},   Synonym{"stat", "stats"},
+    Synonym{"statistics", "stats"},   Synonym{"summary", "info", true}, Synonym{"summarize", "info", true},
+    Synonym{"header", "info", true},  Synonym{"tree", "peak", true},    Synonym{"table", "top", true},
+    Synonym{"hotspots", "top", true}, Synonym{"print", "report"},       Synonym{"analyze", "report"},
+    Synonym{"analyse", "report"},     Synonym{"show", "report"},        Synonym{"script", "dump", true},
+    Synonym{"compare", "diff"},       Synonym{"cmp", "diff"},           Synonym{"query", "sql"},
+    Synonym{"repl", "shell"},         Synonym{"check", "verify"},       Synonym{"convert", "export"},
+    Synonym{"transform", "export"},   Synonym{"flame", "flamegraph"},   Synonym{"flame-graph", "flamegraph"},
+    Synonym{"icicle", "flamegraph"},  Synonym{"svg", "flamegraph"},     Synonym{"page", "html"},
+    Synonym{"list", "ps", true},      Synonym{"log", "events", true},
 };
 
 // What heaptape does in another way, or not yet.
@@ -49,14 +49,17 @@ constexpr std::array kAdvice{
     Advice{"open", "there is no viewer yet; 'heaptape html TAPE' writes a page for any browser"},
     Advice{"serve", "there is no server; 'heaptape html TAPE' writes a page that needs none"},
     Advice{"server", "there is no server; 'heaptape html TAPE' writes a page that needs none"},
-    Advice{"memcheck", "run 'heaptape record PROGRAM', then 'heaptape leaks' for leaks and 'heaptape verify' for double "
-                       "and wrong frees"},
+    Advice{"memcheck",
+           "run 'heaptape record PROGRAM', then 'heaptape leaks' for leaks and 'heaptape verify' for double "
+           "and wrong frees"},
     Advice{"massif", "run 'heaptape record PROGRAM', then 'heaptape timeline' and 'heaptape peak'; 'heaptape export "
                      "--format massif' writes a file for ms_print"},
-    Advice{"dhat", "run 'heaptape record PROGRAM', then 'heaptape report'; 'heaptape export --format dhat' writes a file "
-                   "for dh_view.html"},
-    Advice{"callgrind", "run 'heaptape record --cpu PROGRAM', then 'heaptape cpu'; 'heaptape export --format callgrind' "
-                        "writes a file for KCachegrind"},
+    Advice{"dhat",
+           "run 'heaptape record PROGRAM', then 'heaptape report'; 'heaptape export --format dhat' writes a file "
+           "for dh_view.html"},
+    Advice{"callgrind",
+           "run 'heaptape record --cpu PROGRAM', then 'heaptape cpu'; 'heaptape export --format callgrind' "
+           "writes a file for KCachegrind"},
     Advice{"annotate", "'heaptape report --by line' shows costs by source line"},
     Advice{"bt", "'heaptape stack TAPE ID' shows a call stack, 'heaptape event TAPE N' that of an event"},
     Advice{"backtrace", "'heaptape stack TAPE ID' shows a call stack, 'heaptape event TAPE N' that of an event"},
@@ -122,13 +125,17 @@ Meant meant_by(Arguments arguments, std::span<const std::string_view> commands) 
   const std::string shown = printable(word);
   if (word.find('/') != word.npos) {
     const bool exists = ::access(word.c_str(), F_OK) == 0;
-    return {{}, {}, fmt::format("'{}' {}", shown, exists ? "is neither a tape nor a program that can be run; see 'heaptape --help'"
-                                                         : "does not exist; see 'heaptape --help'")};
+    return {{},
+            {},
+            fmt::format("'{}' {}", shown,
+                        exists ? "is neither a tape nor a program that can be run; see 'heaptape --help'"
+                               : "does not exist; see 'heaptape --help'")};
   }
   if (const std::string meant = did_you_mean(word, commands); !meant.empty())
     return {{}, {}, "unknown command '" + shown + "'" + meant};
   if (is_in_path(word))
-    return {{}, {}, fmt::format("'{0}' is not a command of heaptape; to record the program: heaptape record {0}", shown)};
+    return {
+        {}, {}, fmt::format("'{0}' is not a command of heaptape; to record the program: heaptape record {0}", shown)};
   if (is_program("./" + word))
     return {{}, {}, fmt::format("'{0}' is not a command of heaptape; to record the program: heaptape ./{0}", shown)};
   return {{}, {}, fmt::format("unknown command '{}'; see 'heaptape --help'", shown)};

@@ -152,13 +152,17 @@ int report(Arguments arguments) {
   // 'report leaks' means 'report --leaks', unless there is such a file.
   const std::string word = arguments.empty() ? "" : arguments.front();
   if (word.empty() || may_be_tape(word)) return run("report", kHelp, {}, arguments);
-  static constexpr std::array kSections{
-      std::pair{"leaks", Section::Leaks},         std::pair{"leak", Section::Leaks},
-      std::pair{"peak", Section::Peak},           std::pair{"maximum", Section::Peak},
-      std::pair{"cost", Section::Cost},           std::pair{"allocations", Section::Allocations},
-      std::pair{"temporary", Section::Temporary}, std::pair{"allocated", Section::Allocations},
-      std::pair{"snapshots", Section::Snapshots}, std::pair{"deltas", Section::Deltas},
-      std::pair{"cumulative", Section::Cumulative}};
+  static constexpr std::array kSections{std::pair{"leaks", Section::Leaks},
+                                        std::pair{"leak", Section::Leaks},
+                                        std::pair{"peak", Section::Peak},
+                                        std::pair{"maximum", Section::Peak},
+                                        std::pair{"cost", Section::Cost},
+                                        std::pair{"allocations", Section::Allocations},
+                                        std::pair{"temporary", Section::Temporary},
+                                        std::pair{"allocated", Section::Allocations},
+                                        std::pair{"snapshots", Section::Snapshots},
+                                        std::pair{"deltas", Section::Deltas},
+                                        std::pair{"cumulative", Section::Cumulative}};
   for (const auto& [name, section] : kSections) {
     if (word == name) return run_for(section, "report", kHelp, arguments.subspan(1));
   }

@@ -83,9 +83,10 @@ std::string about_attaching(std::string_view text) {
   if (!pid) return pid.error().sentence;
   const Result<LiveRecording> recording = live_recording(pid.value());
   if (!recording) return recording.error().sentence;
-  return fmt::format("process {0} ({1}) is being recorded already: 'heaptape top -p {0}' shows it live, 'heaptape report "
-                     "-p {0}' what happened so far",
-                     pid.value(), printable(base_name(recording.value().program)));
+  return fmt::format(
+      "process {0} ({1}) is being recorded already: 'heaptape top -p {0}' shows it live, 'heaptape report "
+      "-p {0}' what happened so far",
+      pid.value(), printable(base_name(recording.value().program)));
 }
 
 bool is_program_name(const std::string& word) {

@@ -21,7 +21,8 @@
 namespace heaptape::cli {
 namespace {
 
-constexpr std::string_view kPidHelp = "instead of TAPE: a program that is being recorded, by its id or name ('heaptape ps'), up to now";
+constexpr std::string_view kPidHelp =
+    "instead of TAPE: a program that is being recorded, by its id or name ('heaptape ps'), up to now";
 
 // One too many ends in a choice of both, which is refused.
 void take_pid(TapeChoice& tape, const std::string& text) {

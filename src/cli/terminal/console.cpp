@@ -21,8 +21,7 @@ int fail(const Error& error) {
   return kTrouble;
 }
 
-Output::Output(Paging paging)
-    : paged_(std::make_unique<PagedOutput>(paging == Paging::WhenLong ? paging_rows() : 0)) {}
+Output::Output(Paging paging) : paged_(std::make_unique<PagedOutput>(paging == Paging::WhenLong ? paging_rows() : 0)) {}
 Output::~Output() = default;
 
 void Output::write() {

@@ -82,7 +82,8 @@ bool PagedOutput::start_pager() {
     ::signal(SIGPIPE, SIG_DFL);
     // A pager that is not there must not swallow the answer.
     ::execl("/bin/sh", "sh", "-c",
-            "wanted=${HEAPTAPE_PAGER-${PAGER-less}}; command -v \"${wanted%% *}\" >/dev/null || exec cat; eval \"exec $wanted\"",
+            "wanted=${HEAPTAPE_PAGER-${PAGER-less}}; command -v \"${wanted%% *}\" >/dev/null || exec cat; eval \"exec "
+            "$wanted\"",
             nullptr);
     ::_exit(127);
   }

@@ -88,7 +88,8 @@ Error not_recorded(pid_t program) {
   const std::string name = name_of_process(program);
   return {ErrorCode::NotFound, who + (name.empty() ? "" : " (" + printable(name) + ")") +
                                    " is running but not being recorded by you; heaptape must start a program to record "
-                                   "it: heaptape record " + (name.empty() ? "PROGRAM" : printable(name))};
+                                   "it: heaptape record " +
+                                   (name.empty() ? "PROGRAM" : printable(name))};
 }
 
 Result<Answer> ask_program(pid_t program, const ControlRequest& request) {

@@ -141,7 +141,8 @@ g.f.above rect {{ opacity: .45 }} .button {{ cursor: pointer; fill: #1d5fb4 }} t
 void export_flame_svg(const ExportInput& input, const FlameSvgOptions& options, Sink& sink) {
   Graph graph(input.names);
   if (input.cpu != nullptr) {
-    for (const StackTime& entry : *input.cpu) graph.add(entry.stack, options.blocks ? entry.time.periods : entry.time.us);
+    for (const StackTime& entry : *input.cpu)
+      graph.add(entry.stack, options.blocks ? entry.time.periods : entry.time.us);
   } else {
     for (const CostOfStack& entry : costs_of(input.findings(), options.quantity))
       graph.add(entry.stack, options.blocks ? entry.cost.blocks : entry.cost.bytes);
@@ -159,14 +160,14 @@ void export_flame_svg(const ExportInput& input, const FlameSvgOptions& options, 
   sink.add("<g id=\"boxes\">\n");
   for (const Box& box : boxes) {
     const Place& place = graph[box.place];
-    const std::string name =
-        box.depth == 0 ? std::string("all") : xml_escaped(place.text.substr(0, kMostNameBytes));
+    const std::string name = box.depth == 0 ? std::string("all") : xml_escaped(place.text.substr(0, kMostNameBytes));
     const double y = kTop + static_cast<double>(box.depth) * kRow;
-    sink.print("<g class=\"f\"><title>{}{}: {}, {}</title><rect x=\"{:.2f}\" y=\"{:g}\" width=\"{:.2f}\" height=\"{:g}\" "
-               "rx=\"1\" fill=\"{}\"/>",
-               name, place.module.empty() ? std::string() : " (" + xml_escaped(place.module) + ")",
-               xml_escaped(value_text(input, options.blocks, place.value)), percent_text(place.value, all), box.x, y,
-               std::max(box.width - 0.4, 0.1), kRow - 1, box.depth == 0 ? "hsl(40 8% 92%)" : color_of(place));
+    sink.print(
+        "<g class=\"f\"><title>{}{}: {}, {}</title><rect x=\"{:.2f}\" y=\"{:g}\" width=\"{:.2f}\" height=\"{:g}\" "
+        "rx=\"1\" fill=\"{}\"/>",
+        name, place.module.empty() ? std::string() : " (" + xml_escaped(place.module) + ")",
+        xml_escaped(value_text(input, options.blocks, place.value)), percent_text(place.value, all), box.x, y,
+        std::max(box.width - 0.4, 0.1), kRow - 1, box.depth == 0 ? "hsl(40 8% 92%)" : color_of(place));
     const auto letters = static_cast<std::size_t>(std::max(0.0, (box.width - 6) / kLetter));
     const std::string_view text = box.depth == 0 ? "all" : place.text;
     const std::string shown = text.size() <= letters ? std::string(text)

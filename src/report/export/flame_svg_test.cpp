@@ -66,9 +66,9 @@ TEST(XmlText, KeepsWellFormedCharactersAndNothingElse) {
   EXPECT_EQ(xml_escaped("a<b>&\"c"), "a&lt;b&gt;&amp;&quot;c");
   EXPECT_EQ(xml_escaped("größe \xe2\x82\xac \xf0\x9f\x8d\x95"), "größe \xe2\x82\xac \xf0\x9f\x8d\x95");
   EXPECT_EQ(xml_escaped("\x1b\x7f\n"), "???");
-  EXPECT_EQ(xml_escaped("\xc2\x9b"), "??");         // a control character of eight bits
-  EXPECT_EQ(xml_escaped("\xed\xa0\x80"), "???");    // half a surrogate
-  EXPECT_EQ(xml_escaped("\xef\xbf\xbf"), "???");    // not a character
+  EXPECT_EQ(xml_escaped("\xc2\x9b"), "??");           // a control character of eight bits
+  EXPECT_EQ(xml_escaped("\xed\xa0\x80"), "???");      // half a surrogate
+  EXPECT_EQ(xml_escaped("\xef\xbf\xbf"), "???");      // not a character
   EXPECT_EQ(xml_escaped("\xc0\xaf\xe2\x82"), "????"); // too long, cut off
 }
 

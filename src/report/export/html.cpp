@@ -89,7 +89,8 @@ void write_list(Sink& sink, std::string_view key, const List& list, Write write)
 }
 
 void write_tree(Sink& sink, const FlameTree& tree, Labels& labels) {
-  const auto shown = std::count_if(tree.nodes.begin(), tree.nodes.end(), [](const FlameNode& node) { return node.joined == 0; });
+  const auto shown =
+      std::count_if(tree.nodes.begin(), tree.nodes.end(), [](const FlameNode& node) { return node.joined == 0; });
   sink.print(",\n\"places\":{},\"shown\":{}", tree.places, shown);
   write_list(sink, "tree", tree.nodes, [&](const FlameNode& node) {
     const bool root = &node == tree.nodes.data();
