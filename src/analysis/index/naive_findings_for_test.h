@@ -153,8 +153,8 @@ private:
                                                     [&](const Event& event) { return event.thread == thread; }));
   }
 
-  // Blocks that a realloc of their own stack made larger, and those that were released when one of the thread's three events
-  // before had made the next larger one there. Each larger block counts once.
+  // Blocks that a realloc of their own stack made larger, and those that were released when one of the last two blocks that
+  // the thread had made was the next larger one there. Each larger block counts once.
   void add_regrown(std::map<Owner, Figures>& rows) const {
     std::map<std::uint64_t, const Life*> made, ended; // by event
     for (const Life& life : lives_) {
@@ -169,12 +169,12 @@ private:
         if (event.address != 0 && event.stack == old->made.stack && event.size > old->made.size) regrown += old->cost();
         continue;
       }
-      int left = 3;
+      int left = 2;
       for (std::uint64_t before = number - 1; before != 0 && left != 0; --before) {
-        if (events_[before - 1].thread != event.thread) continue;
-        --left;
         const auto larger = made.find(before);
-        if (larger == made.end() || larger->second->owner() != old->owner() || spent.contains(before)) continue;
+        if (larger == made.end() || larger->second->made.thread != event.thread) continue;
+        --left;
+        if (larger->second->owner() != old->owner() || spent.contains(before)) continue;
         const std::uint64_t from = old->made.size, to = larger->second->made.size;
         if (to <= from || 5 * (to - from) + 4 < from || to > 4 * from + 3) continue;
         spent.insert(before);

@@ -131,7 +131,6 @@ inline std::uint64_t Replay::earliest_recent(const ThreadRow& thread) const {
 
 inline void Replay::remember(ThreadRow& thread, std::uint64_t event) const {
   thread.last_event = event;
-  thread.blocks.next();
   if (options_.temporary_events <= 1) [[likely]]
     return;
   if (thread.recent.size() < options_.temporary_events) {

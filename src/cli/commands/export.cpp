@@ -55,7 +55,7 @@ Examples:
 struct ExportOptions {
   TapeChoice tape;
   std::string format, output, value = "peak", label;
-  bool force = false, blocks = false, events = false, cpu = false;
+  bool force = false, blocks = false, events = false, cpu = false, all_frames = false, no_plumbing = false;
   std::uint32_t segment = 0;
   double threshold = 1.0;
 };
@@ -190,7 +190,9 @@ std::optional<std::string> misplaced_option(const OptionList& list, const std::s
                                                         {"--blocks", "folded"},
                                                         {"--label", "gprof2dot"},
                                                         {"--events", "csv"},
-                                                        {"--threshold", "massif"}};
+                                                        {"--threshold", "massif"},
+                                                        {"--all-frames", "html"},
+                                                        {"--no-plumbing", "folded"}};
   for (const auto& [option, owner] : owners) {
     if (list.given(option) && format != owner) return fmt::format("{} is only for the format {}", option, owner);
   }
@@ -215,6 +217,7 @@ int export_from(const TapeView& view, const Format& format, const ExportOptions&
     return fail({ErrorCode::Usage, "'" + options.output + "' is the tape itself; give -o another name"});
   const std::vector<Mark> moments = moments_of(view.marks());
   ExportInput input{view.tape(), view.index(), view.names(), moments};
+  input.fold_plumbing = options.format == "html" ? !options.all_frames : options.no_plumbing;
   std::vector<StackTime> times;
   if (options.cpu) {
     times = cpu_times(view.tape().cpu(), {.segment = options.segment});
@@ -243,6 +246,8 @@ int export_tape(Arguments arguments) {
             "gprof2dot: leaked, maximum, allocated, temporary, snapshot-N, or a moment (12.5s, 1000, a mark's name)");
   list.flag("--events", options.events, "csv: a row per event, not per stack");
   list.number("--threshold PERCENT", options.threshold, "massif: merge places below this share (default: 1)");
+  list.flag("--all-frames", options.all_frames, "html: with plumbing, too (std::vector, xmalloc, libc, ...)");
+  list.flag("--no-plumbing", options.no_plumbing, "folded: without plumbing, charged to its callers");
   list.flag("--cpu", options.cpu, "pprof, folded, callgrind, speedscope: CPU time, not the heap");
   list.number("--segment N", options.segment, "with --cpu: only this segment");
   options.tape.add(list);
