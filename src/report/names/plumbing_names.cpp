@@ -130,6 +130,13 @@ std::string last_word(Text name) {
   return word;
 }
 
+// The newer names say so; older ones end with a hash of 16 digits.
+bool is_of_rust(Text linkage_name) {
+  constexpr std::size_t kHash = 20; // 17h0123456789abcdefE
+  return linkage_name.starts_with("_R") || (linkage_name.starts_with("_ZN") && linkage_name.size() > kHash &&
+                                            linkage_name.substr(linkage_name.size() - kHash).starts_with("17h"));
+}
+
 bool is_of_d(Text linkage_name) { return linkage_name.starts_with("_D") && linkage_name != "_Dmain"; }
 
 // "pure nothrow @safe std.conv.to!(string).to(int)": attributes come first.
@@ -158,6 +165,8 @@ bool is_plumbing_function(std::string_view linkage_name) {
   const std::string full = demangle(linkage_name, NameForm::Full);
   if (is_of_d(linkage_name) && full != linkage_name) return begins_with_any(without_attributes(full), kModulesOfD);
   if (full.starts_with('<')) return is_plumbing_of_rust(full);
+  // "alloc::slice::<impl ToOwned for [T]>::to_owned": the short form begins elsewhere. In C++ a return type may come first.
+  if (is_of_rust(linkage_name) && begins_with_any(full, kScopes)) return true;
   const std::string name = short_name(full);
   return begins_with_any(name, kScopes) || begins_with_any(name, kBeginnings) || is_any(Text(name), kNames) ||
          is_of_class(name) || is_named_after_allocating(linkage_name);

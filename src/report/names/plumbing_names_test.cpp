@@ -50,6 +50,7 @@ TEST(PlumbingNames, RustInsideAngleBracketsToo) {
                    "_ZN45_$LT$T$u20$as$u20$alloc..string..ToString$GT$9to_string17h0123456789abcdefE",
                    "_ZN4core4iter6traits8iterator8Iterator7collect17h0123456789abcdefE",
                    "_ZN9hashbrown3raw21RawTable$LT$T$C$A$GT$14reserve_rehash17h0123456789abcdefE",
+                   "_ZN5alloc5slice64_$LT$impl$u20$alloc..borrow..ToOwned$u20$for$u20$$u5b$T$u5d$$GT$8to_owned17h0123456789abcdefE",
                    "_ZN4core3ptr42drop_in_place$LT$alloc..string..String$GT$17h0123456789abcdefE",
                    "_RNvXs_NtNtCs1234_5alloc3vec4ItemNtB4_5Clone5clone"});
   expect_charged({"_ZN2rs5build17h0123456789abcdefE", "_ZN2rs5build28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE",

@@ -104,7 +104,8 @@ std::string seen_text(const TapeView& view, const Overview& overview) {
 std::string runtime_share(const Overview& overview) {
   for (const OverviewSection& part : overview.sections) {
     if (part.name != "leaks" || part.runtime.empty()) continue;
-    return ", " + bytes_text(sum_of(part.runtime).bytes) + " of it " +
+    const bool all = part.worst.total == Cost{};
+    return (all ? ", all" : ", " + bytes_text(sum_of(part.runtime).bytes)) + " of it " +
            (part.runtime.size() == 1 ? std::string(part.runtime[0].name) : "the runtime's own");
   }
   return {};

@@ -23,9 +23,9 @@ public:
     add_peak();
     add_leaks();
     add_growth();
-    add_short_lived();
+    add_churn("short_lived", "Short-lived", "freed within 1 ms: reserve() or reuse", &Figures::short_lived);
     add_regrown();
-    add_temporary();
+    add_churn("temporary", "Temporary", "freed at once, as the thread's very next event", &Figures::temporary);
     add_allocations();
     return std::move(sections_);
   }
@@ -94,13 +94,15 @@ private:
            blocks >= view_.findings().totals.allocated_blocks / 100 * kChurnPercent;
   }
 
-  void add_short_lived() {
-    std::vector<StackCost> costs = by_stack(&Figures::short_lived);
-    if (!is_much(sum_of(costs).blocks)) return;
+  // A list by number of blocks, if they are many.
+  void add_churn(const char* name, const char* title, const char* note, Cost Figures::*which) {
     OverviewSection* section =
-        add({"short_lived", "Short-lived", "freed within 1 ms: reserve() or reuse", Measure::Blocks, {}},
-            std::move(costs), {.rows = kFewRows, .nouns = true});
-    if (section != nullptr) name_blocks(*section);
+        add({name, title, note, Measure::Blocks, {}}, by_stack(which), {.rows = kFewRows, .nouns = true});
+    if (section == nullptr) return;
+    if (is_much(section->worst.total.blocks))
+      name_blocks(*section);
+    else
+      sections_.pop_back();
   }
 
   void add_regrown() {
@@ -132,15 +134,6 @@ private:
     section->worst.others_counted = with_separators(section->worst.others_cost.blocks) + " growths";
   }
 
-  void add_temporary() {
-    std::vector<StackCost> costs = by_stack(&Figures::temporary);
-    if (!is_much(sum_of(costs).blocks)) return;
-    OverviewSection* section =
-        add({"temporary", "Temporary", "freed at once: the thread's very next event", Measure::Blocks, {}},
-            std::move(costs), {.rows = kFewRows, .nouns = true});
-    if (section != nullptr) name_blocks(*section);
-  }
-
   void add_allocations() {
     add({"allocations", "Allocated", "", Measure::Bytes, {}}, costs_of(view_, CostKind::Allocations), {.rows = kRows});
   }
@@ -163,7 +156,8 @@ std::string section_text(const StackNames& names, const OverviewSection& section
   if (!section.note.empty()) out += style.dim("; " + section.note);
   out += "\n";
   out += section.worst.rows.empty() ? "  nothing\n" : worst_text(names, section.worst, section.measure, style);
-  if (section.runtime.empty()) return out;
+  // The lists of what there was at a moment add up to it; the others are about what can be done.
+  if (section.runtime.empty() || (section.name != "peak" && section.name != "leaks")) return out;
   std::string line = "  besides the runtime's own: " + runtime_pools_text(section.runtime);
   if (style.width != 0) line = shortened(line, style.width);
   return out + style.dim(line) + "\n";

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/number_text.h"
+#include "report/names/plumbing_names.h"
 
 namespace heaptape {
 namespace {
@@ -70,6 +71,16 @@ Text pool_of(Text name, std::span<const Makers> makers) {
 
 bool contains(Text text, Text part) { return text.find(part) != text.npos; }
 
+// In a stripped program that libstdc++ is linked into, its constructor has no name, but still its very own size.
+bool is_emergency_pool_by_size(StackNames& names, const StackCost& cost) {
+  if (cost.cost != Cost{72'704, 1} && cost.cost != Cost{73'728, 1}) return false;
+  const std::vector<FrameId> frames = names.frames_of(cost.stack);
+  if (frames.size() < 2 || !names[frames[0]].linkage_name.empty()) return false;
+  return std::all_of(frames.begin() + 1, frames.end(), [&](FrameId frame) {
+    return is_plumbing_module(names.text(names[frame].module_name)) || starts_thread(names, frame);
+  });
+}
+
 } // namespace
 
 std::string_view RuntimePools::of(std::span<const FrameId> frames) {
@@ -102,7 +113,8 @@ std::string_view RuntimePools::of(std::span<const FrameId> frames) {
 std::vector<RuntimePool> RuntimePools::take_from(std::vector<StackCost>& costs) {
   std::map<std::string_view, Cost> sums;
   std::erase_if(costs, [&](const StackCost& cost) {
-    const std::string_view pool = of(cost.stack);
+    std::string_view pool = of(cost.stack);
+    if (pool.empty() && is_emergency_pool_by_size(names_, cost)) pool = kInside[0].second;
     if (!pool.empty()) sums[pool] += cost.cost;
     return !pool.empty();
   });
