@@ -159,7 +159,8 @@ private:
     std::map<std::uint64_t, const Life*> made, ended; // by event
     for (const Life& life : lives_) {
       made[life.made.number] = &life;
-      if (life.ended != ~std::uint64_t{0} && !life.given_up && life.ended_by == life.made.thread) ended[life.ended] = &life;
+      if (life.ended != ~std::uint64_t{0} && !life.given_up && life.ended_by == life.made.thread)
+        ended[life.ended] = &life;
     }
     std::set<std::uint64_t> spent;
     for (const auto& [number, old] : ended) {

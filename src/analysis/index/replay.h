@@ -106,7 +106,7 @@ private:
   struct ThreadRow {
     ThreadFigures figures;
     std::uint64_t last_event = 0;
-    RecentBlocks blocks; // that it made last
+    RecentBlocks blocks;               // that it made last
     std::vector<std::uint64_t> recent; // numbers of its last events, when more than one matters
     std::size_t oldest = 0;            // in recent
   };

@@ -186,13 +186,9 @@ int write_gprof2dot(const TapeView& view, const ExportInput& input, const Export
 
 // An option that the format does not have is a mistake; silence would hide it.
 std::optional<std::string> misplaced_option(const OptionList& list, const std::string& format) {
-  const std::pair<const char*, const char*> owners[] = {{"--value", "folded"},
-                                                        {"--blocks", "folded"},
-                                                        {"--label", "gprof2dot"},
-                                                        {"--events", "csv"},
-                                                        {"--threshold", "massif"},
-                                                        {"--all-frames", "html"},
-                                                        {"--no-plumbing", "folded"}};
+  const std::pair<const char*, const char*> owners[] = {
+      {"--value", "folded"},     {"--blocks", "folded"},   {"--label", "gprof2dot"},   {"--events", "csv"},
+      {"--threshold", "massif"}, {"--all-frames", "html"}, {"--no-plumbing", "folded"}};
   for (const auto& [option, owner] : owners) {
     if (list.given(option) && format != owner) return fmt::format("{} is only for the format {}", option, owner);
   }

@@ -157,8 +157,8 @@ Result<TapeView> ReportOptions::open(TapeChoice& tape) const {
   if (const Result<> chosen = choose_tape(tape); !chosen) return chosen.error();
   ProgressLine indexing("indexing");
   const Progress progress = [&](std::uint64_t done, std::uint64_t all) { indexing.show(done, all); };
-  Result<TapeView> view = TapeView::open(
-      tape.path, {.names = form.value(), .index_progress = progress, .plumbing = plumbing.value()});
+  Result<TapeView> view =
+      TapeView::open(tape.path, {.names = form.value(), .index_progress = progress, .plumbing = plumbing.value()});
   if (view) say_what_is_wrong(view.value(), tape.is_live);
   return view;
 }

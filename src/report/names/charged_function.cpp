@@ -32,7 +32,8 @@ bool helps_plumbing(Plumbing& plumbing, FrameId frame, FrameId caller) {
 
 bool runs_python_function(const StackNames& names, std::span<const FrameId> frames) {
   if (!is_python_loop(names[frames[0]].linkage_name)) return false;
-  constexpr std::size_t kNear = 4; // between the loop and the function's frame there are a few functions of the interpreter
+  constexpr std::size_t kNear =
+      4; // between the loop and the function's frame there are a few functions of the interpreter
   for (std::size_t i = 1; i < frames.size() && i <= kNear; ++i)
     if (is_python_function(names[frames[i]].linkage_name)) return true;
   return false;
@@ -88,8 +89,7 @@ std::size_t charged_frame(Plumbing& plumbing, std::span<const FrameId> frames) {
 void fold_plumbing(Plumbing& plumbing, std::vector<FrameId>& frames) {
   if (frames.empty()) return;
   const auto charged = frames.begin() + static_cast<std::ptrdiff_t>(charged_frame(plumbing, frames));
-  const auto end =
-      std::remove_if(charged + 1, frames.end(), [&](FrameId frame) { return plumbing(frame); });
+  const auto end = std::remove_if(charged + 1, frames.end(), [&](FrameId frame) { return plumbing(frame); });
   frames.erase(end, frames.end());
   frames.erase(frames.begin(), charged);
 }

@@ -55,7 +55,8 @@ TEST(ChargedFunction, OfNothingButPlumbingTheInnermostIsCharged) {
 
 TEST(ChargedFunction, TheLoopOfPythonGivesWayToTheFunctionItRuns) {
   Stacks program;
-  EXPECT_EQ(charged(program, {"main", "py::matrix:/job.py", "_PyEval_EvalFrameDefault", "PyList_Append"}), "py::matrix:/job.py");
+  EXPECT_EQ(charged(program, {"main", "py::matrix:/job.py", "_PyEval_EvalFrameDefault", "PyList_Append"}),
+            "py::matrix:/job.py");
   EXPECT_EQ(charged(program, {"main", "_PyEval_EvalFrameDefault", "PyList_Append"}), "_PyEval_EvalFrameDefault");
 }
 

@@ -55,7 +55,8 @@ private:
     std::vector<StackCost> costs = costs_of(view_, CostKind::Leaks);
     request_.suppressions.apply(names_, costs);
     const bool running = request_.is_running;
-    OverviewSection* section = add({"leaks", running ? "Live now" : "Never freed",
+    OverviewSection* section = add({"leaks",
+                                    running ? "Live now" : "Never freed",
                                     running ? "blocks live of all made" : "blocks never freed of all made",
                                     Measure::Bytes,
                                     {}},
@@ -90,8 +91,7 @@ private:
   }
 
   bool is_much(std::uint64_t blocks) const {
-    return blocks >= kLeastChurn &&
-           blocks >= view_.findings().totals.allocated_blocks / 100 * kChurnPercent;
+    return blocks >= kLeastChurn && blocks >= view_.findings().totals.allocated_blocks / 100 * kChurnPercent;
   }
 
   // A list by number of blocks, if they are many.

@@ -27,8 +27,10 @@ public:
     } else if (where_ != nullptr && !where_->matches_everything()) {
       for (const CostKind kind : {CostKind::Peak, CostKind::Leaks, CostKind::Allocations}) add_kind(kind);
     } else {
-      page_.overview = make_overview(
-          view_, {.suppressions = request_.suppressions, .filter = request_.filter, .is_running = request_.is_running, .show_runtime = request_.show_runtime});
+      page_.overview = make_overview(view_, {.suppressions = request_.suppressions,
+                                             .filter = request_.filter,
+                                             .is_running = request_.is_running,
+                                             .show_runtime = request_.show_runtime});
       keep_used_suppressions();
       add_kind(CostKind::Peak);
       add_kind(CostKind::Leaks);

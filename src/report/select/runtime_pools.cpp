@@ -58,9 +58,9 @@ constexpr std::array kRuntimes = std::to_array<Makers>({
 });
 
 // Functions that write to stdout or read from stdin without being told where.
-constexpr std::array kStandardStreams =
-    std::to_array<Text>({"puts", "_IO_puts", "putchar", "putchar_unlocked", "printf", "__printf", "_IO_printf", "vprintf",
-                         "__printf_chk", "__vprintf_chk", "getchar", "scanf", "__isoc99_scanf", "__isoc23_scanf"});
+constexpr std::array kStandardStreams = std::to_array<Text>(
+    {"puts", "_IO_puts", "putchar", "putchar_unlocked", "printf", "__printf", "_IO_printf", "vprintf", "__printf_chk",
+     "__vprintf_chk", "getchar", "scanf", "__isoc99_scanf", "__isoc23_scanf"});
 
 // Empty: none of them.
 Text pool_of(Text name, std::span<const Makers> makers) {
@@ -102,8 +102,8 @@ std::string_view RuntimePools::of(std::span<const FrameId> frames) {
     if (!plumbing_(frame)) return {}; // from here on it is the program's doing
     // The loader calls constructors of libraries. No code of the program's was passed so far, and outside is the loader alone.
     if (module_of(frame).starts_with("ld-linux") && frame != frames.front()) {
-      const bool only_runtimes =
-          std::all_of(frames.begin(), frames.end(), [&](FrameId each) { return !pool_of(module_of(each), kRuntimes).empty(); });
+      const bool only_runtimes = std::all_of(
+          frames.begin(), frames.end(), [&](FrameId each) { return !pool_of(module_of(each), kRuntimes).empty(); });
       return only_runtimes ? pool_of(module_of(frames.front()), kRuntimes) : Text();
     }
   }

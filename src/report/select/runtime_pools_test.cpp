@@ -61,7 +61,8 @@ TEST_F(RuntimePoolsTest, AreTakenOutAndAddUpWithTheRest) {
   const std::vector<RuntimePool> pools = RuntimePools(names).take_from(costs);
   ASSERT_EQ(costs.size(), 1u);
   EXPECT_EQ(sum_of(pools), (Cost{73728, 2}));
-  EXPECT_EQ(runtime_pools_text(pools), "libstdc++'s emergency pool 72.7 kB, libc's buffers of stdin and stdout 1.02 kB");
+  EXPECT_EQ(runtime_pools_text(pools),
+            "libstdc++'s emergency pool 72.7 kB, libc's buffers of stdin and stdout 1.02 kB");
 }
 
 } // namespace
