@@ -1,6 +1,7 @@
 #include "live/live_names.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/path_text.h"
@@ -46,7 +47,14 @@ void LiveNames::refresh() {
 }
 
 StackNames& LiveNames::names() {
-  if (!names_) names_ = std::make_unique<StackNames>(modules_, stacks_, symbols_, NameForm::Short);
+  if (!names_) {
+    names_ = std::make_unique<StackNames>(modules_, stacks_, symbols_, NameForm::Short);
+    std::vector<Pattern> plumbing;
+    if (const char* expression = std::getenv("HEAPTAPE_PLUMBING"); expression != nullptr && *expression != '\0') {
+      if (Result<Pattern> pattern = Pattern::compile(expression)) plumbing.push_back(std::move(pattern).value());
+    }
+    names_->set_plumbing(std::move(plumbing));
+  }
   return *names_;
 }
 

@@ -23,7 +23,7 @@ std::vector<StackCost> costs_of_state(const HeapState& state) {
 void print_tree(Session& session, Printer& out, const std::string& title, const std::vector<StackCost>& costs,
                 bool json) {
   const Cost total = sum_of(costs);
-  const TreeOptions options{.measure = total.bytes == 0 ? Measure::Blocks : Measure::Bytes};
+  const TreeOptions options{.measure = total.bytes == 0 ? Measure::Blocks : Measure::Bytes, .fold_plumbing = true};
   const TreeNode tree = make_call_tree(session.names(), costs, options);
   if (json) {
     JsonWriter writer;

@@ -343,6 +343,9 @@ def the_cost_of_allocating_is_charged_to_who_allocates(test):
     check(0 < freeing < cost["allocating_us"], "some in malloc, some in free")
     check(tape.facts()["events"] >= 2 * 60 * 20000, "the heap is on the same tape")
     check("CPU time in allocation functions" in demand("report", "--cost", tape.path), "as text")
+    text = demand("report", "--cost", tape.path)
+    callers = [line.split(None, 8)[-1] for line in text.splitlines()[3:] if " % " in line]
+    equal(len(callers), len(set(callers)), f"each place once:\n{text}")
 
 
 if __name__ == "__main__":

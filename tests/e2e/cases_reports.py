@@ -310,5 +310,67 @@ def colour_is_for_terminals_and_for_those_who_ask(test):
     equal(demand("report", tape.path), demand("report", tape.path), "piped output twice")
 
 
+def worst(tape, kind, *options):
+    """The rows of a list of the first page, by function."""
+    rows = report(tape, *options)["worst"].get(kind, [])
+    return {row["function"].split("::")[-1]: row for row in rows if "function" in row}
+
+
+@case
+def the_first_page_says_how_many_of_a_functions_blocks_were_never_freed(test):
+    tape = test.recording_of([program("churn")]).tape
+    row = worst(tape, "leaks")["keep_some"]
+    equal((row["blocks"], row["made_blocks"]), (2000, 20000), "never freed, of all made")
+    text = demand("report", tape.path)
+    check(re.search(r"2,000 of 20,000 +.*keep_some", text), text)
+
+
+@case
+def vectors_and_buffers_that_grow_are_listed_with_how_often_they_did(test):
+    tape = test.recording_of([program("churn")]).tape
+    rows = worst(tape, "regrown")
+    equal((rows["fill"]["containers"], rows["fill"]["blocks"], rows["fill"]["what"]), (2000, 20000, "vector"), "vectors")
+    equal((rows["enlarge"]["containers"], rows["enlarge"]["blocks"]), (2000, 10000), "buffers")
+    text = demand("report", tape.path)
+    check("2,000 vectors grew 10 times each" in text, text)
+    check("2,000 blocks grew 5 times each" in text, text)
+
+
+@case
+def blocks_that_lived_less_than_a_millisecond_are_listed_though_few_are_temporary(test):
+    tape = test.recording_of([program("churn")]).tape
+    row = worst(tape, "short_lived")["fill"]
+    equal(row["what"], "vector", "what they are")
+    check(row["blocks"] > 20000, row)
+
+
+@case
+def the_pool_that_libstdcxx_makes_at_start_up_heads_neither_the_peak_nor_the_leaks(test):
+    tape = test.recording_of([program("churn")]).tape
+    page = report(tape)
+    pool = page["runtime"]["leaks"][0]
+    equal(pool["name"], "libstdc++'s emergency pool", "name")
+    leaks = json.loads(demand("leaks", "--json", tape.path))["trees"][0]
+    equal(leaks["bytes"], 2000 * 16, "leaks")
+    equal(leaks["bytes"] + sum(entry["bytes"] for entry in leaks["runtime"]), page["live_bytes"], "all of it")
+    equal(json.loads(demand("leaks", "--json", "--show-runtime", tape.path))["trees"][0]["bytes"], page["live_bytes"], "not apart")
+
+
+@case
+def trees_skip_the_plumbing_that_the_first_page_skips(test):
+    tape = test.recording_of([program("churn")]).tape
+    names = {node["function"] for node in each_node(tree_of(tape, "--allocations")) if "function" in node}
+    check(any(name.endswith("fill") for name in names), names)
+    equal([name for name in names if name.startswith("std::") or "alloc" in name], [], "plumbing")
+    everything = {node["function"] for node in each_node(tree_of(tape, "--allocations", "--all-frames")) if "function" in node}
+    check(any(name.startswith("std::") for name in everything), everything)
+    folded = demand("export", "--format", "folded", "--no-plumbing", "--value", "allocated", tape.path)
+    check("std::" not in folded, folded)
+    named = report(tape, "--plumbing", "fill$")["worst"]["allocations"]
+    check(not any(row.get("function", "").endswith("fill") for row in named), named)
+    refused = heaptape("report", "--plumbing", "(", tape.path)
+    check(refused.returncode != 0 and "--plumbing" in refused.stderr and refused.stderr.count("\n") == 1, refused.stderr)
+
+
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -20,6 +20,7 @@ Figures& Figures::operator+=(const Figures& other) {
   at_peak += other.at_peak;
   temporary += other.temporary;
   short_lived += other.short_lived;
+  regrown += other.regrown;
   lifetime_us += other.lifetime_us;
   largest = std::max(largest, other.largest);
   return *this;

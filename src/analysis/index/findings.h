@@ -21,6 +21,7 @@ struct Figures {
   Cost at_peak;     // live at the moment of the peak
   Cost temporary;   // released by the thread that made them, as its very next event
   Cost short_lived; // freed within a millisecond
+  Cost regrown;     // given up for a larger block that their own stack made just before: a vector that grew
   std::uint64_t lifetime_us = 0; // sum over the freed ones
   std::uint64_t largest = 0;     // bytes of the largest block
 

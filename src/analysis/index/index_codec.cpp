@@ -9,7 +9,7 @@ namespace heaptape {
 
 namespace {
 
-constexpr std::uint64_t kLayout = 1;
+constexpr std::uint64_t kLayout = 2;
 // Rows per part: the worst case, ten bytes for every number, fits into a payload.
 constexpr std::size_t kRowsPerPart = std::size_t{1} << 15;
 constexpr std::uint64_t kMostBuckets = 1 << 14;
@@ -55,7 +55,8 @@ void exchange(Archive& archive, HeapTotals& totals) {
 
 template <class Archive>
 void exchange(Archive& archive, Figures& figures) {
-  for (Cost* cost : {&figures.allocated, &figures.freed, &figures.at_peak, &figures.temporary, &figures.short_lived})
+  for (Cost* cost : {&figures.allocated, &figures.freed, &figures.at_peak, &figures.temporary, &figures.short_lived,
+                     &figures.regrown})
     exchange(archive, *cost);
   archive.number(figures.lifetime_us);
   archive.number(figures.largest);

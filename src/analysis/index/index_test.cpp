@@ -202,7 +202,7 @@ TEST(Index, OfALaterLayoutIsMadeAnewInOurs) {
   {
     auto appender = TapeAppender::open(file.path());
     ASSERT_TRUE(appender.ok());
-    const std::byte later[] = {std::byte{2}, std::byte{0}};
+    const std::byte later[] = {std::byte{99}, std::byte{0}};
     ASSERT_TRUE(appender.value().add(format::ChunkType::Index, later).ok());
   }
   EXPECT_EQ(load_index(file.open()).state, IndexState::Damaged);
@@ -277,27 +277,17 @@ TEST(Index, EveryFlippedBitIsNoticedOrDoesNoHarm) {
   EXPECT_GT(rebuilt, indexed.size() / 10);
 }
 
-// The tape of the first version with an index stays readable for ever. HEAPTAPE_WRITE_GOLDEN_INDEX=FILE writes a new one.
-TEST(Index, OfTheGoldenTapeOfVersionOneOneIsRead) {
-  if (const char* path = std::getenv("HEAPTAPE_WRITE_GOLDEN_INDEX"); path != nullptr) {
-    const Bytes bytes = SampleTape(3000, 42).bytes(1000);
-    std::ofstream(path, std::ios::binary | std::ios::trunc)
-        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    ASSERT_TRUE(append_index(path, kManyKeyframes).ok());
-  }
+// The tape of the first version with an index stays readable for ever: its index lacks figures of today, so it is made again.
+TEST(Index, OfTheGoldenTapeOfVersionOneOneIsOfAnEarlierLayoutAndMadeAgain) {
   const auto tape = TapeReader::open(HEAPTAPE_GOLDEN_TAPES "/version-1.1-index.tape");
   ASSERT_TRUE(tape.ok()) << tape.error().sentence;
   EXPECT_TRUE(tape.value().damage().empty());
-  const FoundIndex found = load_index(tape.value());
-  ASSERT_EQ(found.state, IndexState::Good);
+  EXPECT_EQ(load_index(tape.value()).state, IndexState::Damaged);
   const Index built = build_index(tape.value());
-  EXPECT_EQ(found.index.findings, built.findings);
-  ASSERT_EQ(found.index.keyframes.size(), 2u);
-  HeapCursor seeking(tape.value(), found.index), walking(tape.value(), built);
-  seeking.seek_event(2500);
-  walking.seek_event(2500);
-  EXPECT_EQ(seeking.totals(), walking.totals());
-  EXPECT_EQ(live_by_owner(seeking.state()), live_by_owner(walking.state()));
+  EXPECT_EQ(built.findings.totals.events, 3000u);
+  HeapCursor cursor(tape.value(), built);
+  cursor.seek_event(2500);
+  EXPECT_EQ(cursor.totals().events, 2500u);
 }
 
 TEST(Index, AFullDiskLeavesTheTapeAsItWas) {

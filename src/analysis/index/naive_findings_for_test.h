@@ -124,6 +124,7 @@ public:
           events_between(life.made.thread, life.made.number, life.ended) <= temporary_events)
         row.temporary += life.cost();
     }
+    add_regrown(rows);
     return rows;
   }
 
@@ -150,6 +151,38 @@ private:
     return static_cast<std::uint64_t>(std::count_if(events_.begin() + static_cast<std::ptrdiff_t>(after),
                                                     events_.begin() + static_cast<std::ptrdiff_t>(until),
                                                     [&](const Event& event) { return event.thread == thread; }));
+  }
+
+  // Blocks that a realloc of their own stack made larger, and those that were released when one of the last two blocks that
+  // the thread had made was the next larger one there. Each larger block counts once.
+  void add_regrown(std::map<Owner, Figures>& rows) const {
+    std::map<std::uint64_t, const Life*> made, ended; // by event
+    for (const Life& life : lives_) {
+      made[life.made.number] = &life;
+      if (life.ended != ~std::uint64_t{0} && !life.given_up && life.ended_by == life.made.thread)
+        ended[life.ended] = &life;
+    }
+    std::set<std::uint64_t> spent;
+    for (const auto& [number, old] : ended) {
+      const Event& event = events_[number - 1];
+      Cost& regrown = rows[old->owner()].regrown;
+      if (event.kind == EventKind::Realloc || event.kind == EventKind::ReallocArray) {
+        if (event.address != 0 && event.stack == old->made.stack && event.size > old->made.size) regrown += old->cost();
+        continue;
+      }
+      int left = 2;
+      for (std::uint64_t before = number - 1; before != 0 && left != 0; --before) {
+        const auto larger = made.find(before);
+        if (larger == made.end() || larger->second->made.thread != event.thread) continue;
+        --left;
+        if (larger->second->owner() != old->owner() || spent.contains(before)) continue;
+        const std::uint64_t from = old->made.size, to = larger->second->made.size;
+        if (to <= from || 5 * (to - from) + 4 < from || to > 4 * from + 3) continue;
+        spent.insert(before);
+        regrown += old->cost();
+        break;
+      }
+    }
   }
 
   void find_peak() {

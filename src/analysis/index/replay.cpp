@@ -35,6 +35,7 @@ struct Replay::Listener : HeapListener {
     Tally& sizes = r.sizes_[log_bucket(block.size)];
     sizes.before_change(r.epoch_);
     sizes.allocated += Cost::of(block.size);
+    r.thread_->blocks.made(block.owner, block.size);
   }
 
   // Released or given up.
@@ -58,8 +59,12 @@ struct Replay::Listener : HeapListener {
     OwnerRow& row = gone(block, event);
     ThreadRow& thread = *replay.thread_;
     thread.figures.freed_here += Cost::of(block.size);
-    if (row.owner.thread == event.thread && block.event >= replay.earliest_recent(thread))
-      row.temporary += Cost::of(block.size);
+    if (row.owner.thread != event.thread) return;
+    if (block.event >= replay.earliest_recent(thread)) row.temporary += Cost::of(block.size);
+    const bool grows = is_release(event.kind)
+                           ? thread.blocks.replaces_smaller(block.owner, block.size)
+                           : row.owner.stack == event.stack && event.size > block.size && event.address != 0;
+    if (grows) row.regrown += Cost::of(block.size);
   }
   void given_up(const Block& block, const Event& event) { gone(block, event); }
 

@@ -36,6 +36,7 @@
 #include "analysis/heap/growing_array.h"
 #include "analysis/heap/heap_state.h"
 #include "analysis/index/findings.h"
+#include "analysis/index/recent_blocks.h"
 #include "analysis/index/timeline_builder.h"
 #include "tape/event.h"
 #include "tape/reader.h"
@@ -86,6 +87,7 @@ private:
     Owner owner;
     Cost temporary;
     Cost short_lived;
+    Cost regrown;
     std::uint64_t lifetime_us = 0;
     std::uint64_t largest = 0;
 
@@ -95,6 +97,7 @@ private:
                .at_peak = at_peak(last_epoch),
                .temporary = temporary,
                .short_lived = short_lived,
+               .regrown = regrown,
                .lifetime_us = lifetime_us,
                .largest = largest},
               owner};
@@ -103,6 +106,7 @@ private:
   struct ThreadRow {
     ThreadFigures figures;
     std::uint64_t last_event = 0;
+    RecentBlocks blocks;               // that it made last
     std::vector<std::uint64_t> recent; // numbers of its last events, when more than one matters
     std::size_t oldest = 0;            // in recent
   };

@@ -240,6 +240,44 @@ TEST(Temporary, HoldsForTheNextFewEventsWhenAskedFor) {
   EXPECT_EQ(of_stack(story.findings({.temporary_events = 0}), 1).temporary, Cost{});
 }
 
+TEST(Regrown, VectorThatGrewTenTimesGaveTenBlocksUpForLargerOnes) {
+  Story story;
+  story.make(kA, 8);
+  std::uint64_t size = 8, address = kA;
+  for (int i = 0; i < 10; ++i, size *= 2) {
+    story.make(address + size, 2 * size, EventKind::New).end(address, EventKind::Delete);
+    address += size;
+  }
+  const Figures figures = of_stack(story.end(address).findings(), 1);
+  EXPECT_EQ(figures.regrown, (Cost{8 * 1023, 10})) << "the last block was only freed";
+  EXPECT_EQ(figures.allocated.blocks - figures.regrown.blocks, 1u) << "one vector";
+}
+
+TEST(Regrown, BlockThatReallocOfItsOwnStackMadeLargerIs) {
+  const Findings findings =
+      Story().by(1, 1).make(kA, 10).by(1, 2).move(kA, kB, 11).move(kB, kB, 12).move(kB, kC, 6).findings();
+  EXPECT_EQ(of_stack(findings, 1).regrown, Cost{}) << "malloc made it, and realloc the next";
+  EXPECT_EQ(of_stack(findings, 2).regrown, (Cost{11, 1})) << "smaller is not grown";
+}
+
+TEST(Regrown, TheNewElementMayAllocateBeforeTheOldBlockIsFreed) {
+  Story story;
+  story.by(1, 1).make(kA, 64).make(kB, 128).by(1, 2).make(kC, 30).end(kC).end(kA);
+  EXPECT_EQ(of_stack(story.findings(), 1).regrown, (Cost{64, 1}));
+}
+
+TEST(Regrown, BlocksOfEqualSizeMuchLargerOnesAndThoseOfOtherStacksAreNot) {
+  EXPECT_EQ(of_stack(Story().make(kA, 64).make(kB, 64).end(kA).findings(), 1).regrown, Cost{});
+  EXPECT_EQ(of_stack(Story().make(kA, 64).make(kB, 6400).end(kA).findings(), 1).regrown, Cost{});
+  EXPECT_EQ(of_stack(Story().by(1, 1).make(kA, 64).by(1, 2).make(kB, 128).end(kA).findings(), 1).regrown, Cost{});
+  EXPECT_EQ(of_stack(Story().by(1, 1).make(kA, 64).make(kB, 128).by(2, 1).end(kA).findings(), 1).regrown, Cost{});
+}
+
+TEST(Regrown, OneLargerBlockStandsForOneSmallerOne) {
+  const Findings findings = Story().make(kA, 60).make(kB, 64).make(kC, 128).end(kA).end(kB).findings();
+  EXPECT_EQ(of_stack(findings, 1).regrown, (Cost{60, 1}));
+}
+
 TEST(Lifetime, IsFromTheAllocationToTheRelease) {
   const Findings findings = Story().make(kA, 100).wait_us(90).end(kA).make(kB, 7).wait_us(5000).end(kB).findings();
   EXPECT_EQ(of_stack(findings, 1).lifetime_us, 100u + 5010u);

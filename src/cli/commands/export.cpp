@@ -88,7 +88,7 @@ Example:
 struct ExportOptions {
   TapeChoice tape;
   std::string format, output, value = "peak", label;
-  bool force = false, blocks = false, events = false, cpu = false;
+  bool force = false, blocks = false, events = false, cpu = false, all_frames = false, no_plumbing = false;
   std::uint32_t segment = 0;
   double threshold = 1.0;
 };
@@ -247,7 +247,9 @@ std::optional<std::string> misplaced_option(const OptionList& list, const std::s
                         {"--blocks", {"folded", "svg"}},
                         {"--label", {"gprof2dot"}},
                         {"--events", {"csv"}},
-                        {"--threshold", {"massif"}}};
+                        {"--threshold", {"massif"}},
+                        {"--all-frames", {"html"}},
+                        {"--no-plumbing", {"folded"}}};
   for (const auto& [option, formats] : all) {
     if (!list.given(option) || std::find(formats.begin(), formats.end(), format) != formats.end()) continue;
     return fmt::format("{} is only for the format{} {}", option, formats.size() == 1 ? "" : "s",
@@ -277,6 +279,7 @@ int export_from(const TapeView& view, const Format& format, ExportOptions option
     return fail({ErrorCode::Usage, "'" + options.output + "' is the tape itself; give -o another name"});
   const std::vector<Mark> moments = moments_of(view.marks());
   ExportInput input{view.tape(), view.index(), view.names(), moments};
+  input.fold_plumbing = options.format == "html" ? !options.all_frames : options.no_plumbing;
   std::vector<StackTime> times;
   if (options.cpu) {
     times = cpu_times(view.tape().cpu(), {.segment = options.segment});
@@ -313,6 +316,8 @@ int export_as(const char* command, const CommandHelp& help, std::string_view usu
   list.flag("--events", options.events, "csv: a row per event, not per stack");
   list.number("--threshold PERCENT", options.threshold, "massif: merge places below this share (default: 1)")
       .between(0, 100);
+  list.flag("--all-frames", options.all_frames, "html: with plumbing, too (std::vector, xmalloc, libc, ...)");
+  list.flag("--no-plumbing", options.no_plumbing, "folded: without plumbing, charged to its callers");
   list.flag("--cpu", options.cpu, "pprof, folded, callgrind, speedscope, svg: CPU time, not the heap");
   list.number("--segment N", options.segment, "with --cpu: only this segment").between(1, 1'000'000'000);
   options.tape.add(list);

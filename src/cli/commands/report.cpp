@@ -46,7 +46,7 @@ struct Wishes {
   ReportRequest request;
   std::map<Section, bool> sections; // asked for by an option
   std::string by = "function";
-  bool no_maximum = false, bottom_up = false, top_down = false, expand = false, json = false;
+  bool no_maximum = false, all_frames = false, bottom_up = false, top_down = false, expand = false, json = false;
 };
 
 Result<> finish_request(Wishes& wishes) {
@@ -56,6 +56,7 @@ Result<> finish_request(Wishes& wishes) {
   TreeOptions& tree = wishes.request.tree;
   if (wishes.top_down && wishes.bottom_up) return Error{ErrorCode::Usage, "give either --top-down or --bottom-up"};
   if (wishes.top_down) tree.direction = TreeDirection::TopDown;
+  tree.fold_plumbing = !wishes.all_frames;
   static constexpr std::array kWords{std::pair{"function", GroupBy::Function}, std::pair{"line", GroupBy::Line},
                                      std::pair{"file", GroupBy::File},         std::pair{"module", GroupBy::Module},
                                      std::pair{"thread", GroupBy::Thread},     std::pair{"size", GroupBy::Size}};
@@ -76,6 +77,9 @@ void add_tree_options(OptionList& list, Wishes& wishes) {
   list.flag("--top-down", wishes.top_down, "outermost functions first, callees below");
   list.text("--by WHAT", wishes.by, "function (default), line, file, module, thread or size")
       .one_of({"function", "line", "file", "module", "thread", "size"});
+  list.flag("--all-frames", wishes.all_frames, "trees with plumbing, too (std::vector, xmalloc, libc, ...)");
+  list.flag("--show-runtime", wishes.request.show_runtime,
+            "count what runtimes set up for themselves (libstdc++'s emergency pool, ...) with the rest");
   list.flag("--expand", wishes.expand, "show every frame on a line of its own, even where nothing branches off");
   list.flag("--json", wishes.json, "print everything as one JSON object");
 }

@@ -147,17 +147,20 @@ int top(Arguments arguments) {
   const Result<TextStyle> style = common.style();
   if (!style) return fail(style.error());
   if (const Result<> checked = check_choice(tape); !checked) return fail(checked.error());
+  const Error no_live_plumbing{ErrorCode::Usage,
+                               "for a view of a running program, set HEAPTAPE_PLUMBING instead of --plumbing"};
   const bool on_screen = ::isatty(STDOUT_FILENO) == 1;
   if (live.plain() || (tape.pid && on_screen)) {
     if (!tape.pid) {
       if (const Result<> chosen = choose_tape(tape); !chosen) return fail(chosen.error());
     }
+    if (list.given("--plumbing")) return fail(no_live_plumbing);
     return live_top(live, tape, sort, rows != 0 ? rows : 10, json, style.value());
   }
   if (!live.output.empty() || live.first || live.frames || live.count != 0)
     return fail({ErrorCode::Usage, "-o, --first, --frames and --count need --once or --every T"});
   if (!tape.path.empty() && !json && on_screen && is_being_written(tape.path))
-    return live_top(live, tape, sort, 0, false, style.value());
+    return list.given("--plumbing") ? fail(no_live_plumbing) : live_top(live, tape, sort, 0, false, style.value());
   const Result<TopOptions> options = top_options(sort.empty() ? "peak" : sort, by, blocks, rows != 0 ? rows : 20);
   if (!options) return fail(options.error());
   Result<FrameFilter> filter = common.filter();

@@ -1,6 +1,7 @@
 #include "cli/options/report_options.h"
 
 #include <cerrno>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 
@@ -20,6 +21,23 @@ Result<std::string> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return Error{ErrorCode::NotFound, "cannot read '" + path + "': " + system_message(errno)};
   return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// What was given, and what the environment says. All of them are good.
+Result<std::vector<std::string>> plumbing_expressions(std::vector<std::string> given) {
+  const auto check = [](const char* where, const std::string& expression) -> Result<> {
+    const Result<Pattern> pattern = Pattern::compile(expression);
+    if (!pattern) return Error{ErrorCode::Usage, std::string(where) + ": " + pattern.error().sentence};
+    return Unit{};
+  };
+  for (const std::string& expression : given) {
+    if (const Result<> good = check("--plumbing", expression); !good) return good.error();
+  }
+  if (const char* expression = std::getenv("HEAPTAPE_PLUMBING"); expression != nullptr && *expression != '\0') {
+    if (const Result<> good = check("HEAPTAPE_PLUMBING", expression); !good) return good.error();
+    given.emplace_back(expression);
+  }
+  return given;
 }
 
 void say_what_is_wrong(const TapeView& view, bool is_live) {
@@ -53,6 +71,13 @@ void say_what_is_wrong(const TapeView& view, bool is_live) {
 void ReportOptions::add_names(OptionList& list) {
   list.text("--names FORM", names_, "short (default), full (with parameters and template arguments) or mangled")
       .one_of({"short", "full", "mangled"});
+  add_plumbing(list, plumbing_);
+}
+
+void add_plumbing(OptionList& list, std::vector<std::string>& expressions) {
+  list.repeated("--plumbing RE", expressions,
+                "functions that allocate for their callers, who are charged instead, besides those known; repeatable. "
+                "Also in HEAPTAPE_PLUMBING");
 }
 
 void ReportOptions::add_names_and_color(OptionList& list) {
@@ -127,10 +152,13 @@ Result<Suppressions> ReportOptions::suppressions(const TapeReader& tape) const {
 Result<TapeView> ReportOptions::open(TapeChoice& tape) const {
   const Result<NameForm> form = names();
   if (!form) return form.error();
+  const Result<std::vector<std::string>> plumbing = plumbing_expressions(plumbing_);
+  if (!plumbing) return plumbing.error();
   if (const Result<> chosen = choose_tape(tape); !chosen) return chosen.error();
   ProgressLine indexing("indexing");
   const Progress progress = [&](std::uint64_t done, std::uint64_t all) { indexing.show(done, all); };
-  Result<TapeView> view = TapeView::open(tape.path, {.names = form.value(), .index_progress = progress});
+  Result<TapeView> view =
+      TapeView::open(tape.path, {.names = form.value(), .index_progress = progress, .plumbing = plumbing.value()});
   if (view) say_what_is_wrong(view.value(), tape.is_live);
   return view;
 }

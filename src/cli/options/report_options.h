@@ -15,6 +15,9 @@
 
 namespace heaptape::cli {
 
+// Declares --plumbing.
+void add_plumbing(OptionList& list, std::vector<std::string>& expressions);
+
 class ReportOptions {
 public:
   void add_names(OptionList& list);
@@ -25,6 +28,7 @@ public:
 
   // Instead of add_names() and parsing.
   void set_names(std::string form) { names_ = std::move(form); }
+  void set_plumbing(std::vector<std::string> expressions) { plumbing_ = std::move(expressions); }
 
   // The following need the options to be parsed.
   Result<NameForm> names() const;
@@ -47,6 +51,7 @@ private:
   };
   std::vector<Rule> rules_; // in the order they were given
   std::vector<std::string> suppression_files_;
+  std::vector<std::string> plumbing_;
 };
 
 } // namespace heaptape::cli

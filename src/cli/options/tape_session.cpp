@@ -17,6 +17,7 @@ void add_session_options(OptionList& list, SessionWishes& wishes) {
   if (!list.knows("--limit"))
     list.number("--limit N", wishes.limit, "act as if the tape ended with event N").between(1, 1'000'000'000'000);
   list.text("--names FORM", wishes.names, "short (default), full or mangled").one_of({"short", "full", "mangled"});
+  add_plumbing(list, wishes.plumbing);
   list.text("--color WHEN", wishes.color, "auto (default), always or never").one_of({"auto", "always", "never"});
 }
 
@@ -25,6 +26,7 @@ Result<Session> open_session(SessionWishes& wishes) {
   if (!style) return style.error();
   ReportOptions options;
   options.set_names(wishes.names);
+  options.set_plumbing(wishes.plumbing);
   Result<TapeView> view = options.open(wishes.tape);
   if (!view) return view.error();
   Result<Session> session = Session::from_view(std::move(view).value(), wishes.limit);

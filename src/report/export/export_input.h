@@ -21,6 +21,7 @@ struct ExportInput {
   StackNames& names; // in the form that was asked for
   const std::vector<Mark>& marks;
   const std::vector<StackTime>* cpu = nullptr; // of the formats that know CPU time: it, and not the heap
+  bool fold_plumbing = false; // html and folded: leave out what works for others (report/names/charged_function.h)
 
   const Findings& findings() const { return index.findings; }
 };

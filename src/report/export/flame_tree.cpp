@@ -1,23 +1,36 @@
 #include "report/export/flame_tree.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "base/mix.h"
+#include "report/names/charged_function.h"
+#include "report/select/runtime_pools.h"
 
 namespace heaptape {
 namespace {
 
 class Builder {
 public:
-  explicit Builder(StackNames& names) : names_(names) { nodes_.emplace_back(); }
+  Builder(StackNames& names, bool fold) : names_(names), plumbing_(names), pools_(names), fold_(fold) {
+    nodes_.emplace_back();
+  }
 
   void add(const StackFigures& figures) {
     frames_.clear();
     const StackEnd end = names_.each_frame(figures.stack, [&](FrameId frame) { frames_.push_back(frame); });
     std::uint32_t node = 0;
+    constexpr std::uint64_t kStandIns = std::uint64_t{1} << 40; // no name has such a number
+    if (fold_) {
+      if (const std::string_view pool = pools_.of(frames_); !pool.empty()) {
+        const std::uint64_t number = pool_numbers_.try_emplace(pool, pool_numbers_.size()).first->second;
+        nodes_[child(0, 2 * kStandIns + number, {}, pool)].own += costs_of(figures);
+        return;
+      }
+      fold_plumbing(plumbing_, frames_);
+    }
     if (const auto text = stand_in(end, !frames_.empty()); !text.empty()) {
-      constexpr std::uint64_t kStandIns = std::uint64_t{1} << 40; // no name has such a number
       node = child(node, kStandIns + static_cast<std::uint64_t>(end), {}, text);
     }
     for (std::size_t i = frames_.size(); i-- > 0;) {
@@ -41,6 +54,10 @@ private:
     }
   };
   StackNames& names_;
+  Plumbing plumbing_;
+  RuntimePools pools_;
+  bool fold_;
+  std::map<std::string_view, std::uint64_t> pool_numbers_;
   std::vector<FlameNode> nodes_;
   std::vector<FrameId> frames_;
   std::unordered_map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t, Hash> children_;
@@ -79,8 +96,8 @@ Costs costs_of(const Figures& figures) {
   return costs;
 }
 
-FlameTree make_flame_tree(const Findings& findings, StackNames& names, std::size_t most) {
-  Builder builder(names);
+FlameTree make_flame_tree(const Findings& findings, StackNames& names, std::size_t most, bool fold_plumbing) {
+  Builder builder(names, fold_plumbing);
   for (const StackFigures& figures : findings.by_stack) builder.add(figures);
   std::vector<FlameNode>& all = builder.nodes();
   FlameTree tree{.nodes = {}, .places = all.size()};

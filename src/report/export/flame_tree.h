@@ -33,7 +33,8 @@ struct FlameTree {
 };
 
 // Joins places until no more than `most` and one per parent are left, those first whose share of every quantity is
-// smallest. Sums are kept: the costs of all nodes together are always those of all stacks.
-FlameTree make_flame_tree(const Findings& findings, StackNames& names, std::size_t most);
+// smallest. Sums are kept: the costs of all nodes together are always those of all stacks. With `fold_plumbing` there are
+// only functions that decide something, and each pool of a runtime is one place below the root.
+FlameTree make_flame_tree(const Findings& findings, StackNames& names, std::size_t most, bool fold_plumbing = false);
 
 } // namespace heaptape

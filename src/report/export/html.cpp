@@ -8,6 +8,8 @@
 
 #include "report/export/flame_tree.h"
 #include "report/export/page_texts.h"
+#include "report/names/charged_function.h"
+#include "report/select/runtime_pools.h"
 
 namespace heaptape {
 namespace {
@@ -112,19 +114,24 @@ struct FunctionCosts {
 std::vector<FunctionCosts> functions_of(const ExportInput& input) {
   std::map<NameId, FunctionCosts> by_name;
   Costs all{};
+  Plumbing plumbing(input.names);
+  RuntimePools pools(input.names);
   for (const StackFigures& figures : input.findings().by_stack) {
     const Costs costs = costs_of(figures);
     all += costs;
     std::set<NameId> seen; // a recursive function counts once
     bool innermost = true;
-    input.names.each_frame(figures.stack, [&](FrameId frame) {
+    std::vector<FrameId> frames = input.names.frames_of(figures.stack);
+    if (input.fold_plumbing && !pools.of(frames).empty()) continue; // no function's
+    if (input.fold_plumbing) fold_plumbing(plumbing, frames);
+    for (const FrameId frame : frames) {
       const NameId name = input.names[frame].function;
       FunctionCosts& function = by_name[name];
       function.frame = frame;
       if (innermost) function.own += costs;
       innermost = false;
       if (seen.insert(name).second) function.total += costs;
-    });
+    }
   }
   std::vector<std::pair<double, FunctionCosts>> ranked;
   for (const auto& [name, function] : by_name) {
@@ -265,7 +272,8 @@ std::string facts_of(const ExportInput& input) {
   write_totals(sink, input);
   write_timeline(sink, input.findings());
   write_marks(sink, input.marks);
-  write_tree(sink, make_flame_tree(input.findings(), input.names, kMostPlaces), labels);
+  write_tree(sink, make_flame_tree(input.findings(), input.names, kMostPlaces, input.fold_plumbing), labels);
+  sink.print(",\n\"folded\":{}", input.fold_plumbing);
   write_list(sink, "functions", functions_of(input), [&](const FunctionCosts& function) {
     sink.print("[{},", labels.number_of(function.frame));
     write_costs(sink, function.own);

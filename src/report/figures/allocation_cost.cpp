@@ -10,6 +10,38 @@
 #include "report/names/stack_text.h"
 
 namespace heaptape {
+namespace {
+
+void add(AllocationCostRow& sum, const AllocationCostRow& row) {
+  sum.time += row.time;
+  sum.recorder += row.recorder;
+  sum.allocations += row.allocations;
+  sum.releases += row.releases;
+}
+
+struct NamedRow {
+  std::string name;
+  AllocationCostRow row;
+};
+
+// Stacks that differ only in what a row does not show are one row. The most expensive first.
+std::vector<NamedRow> rows_by_name(StackText& stacks, const std::vector<AllocationCostRow>& rows) {
+  std::vector<NamedRow> named;
+  std::map<std::string, std::size_t> places;
+  for (const AllocationCostRow& row : rows) {
+    const std::string name = stacks.chain(row.stack);
+    const auto [found, is_new] = places.try_emplace(name, named.size());
+    if (is_new)
+      named.push_back({name, row});
+    else
+      add(named[found->second].row, row);
+  }
+  std::stable_sort(named.begin(), named.end(),
+                   [](const NamedRow& a, const NamedRow& b) { return a.row.time.us > b.row.time.us; });
+  return named;
+}
+
+} // namespace
 
 AllocationCost make_allocation_cost(const TapeView& view, FrameFilter& filter) {
   StackNames& names = view.names();
@@ -61,19 +93,15 @@ std::string allocation_cost_text(const TapeView& view, const AllocationCost& cos
     const std::string shown = shortened(name, room);
     out += text + (row.time.us * 10 >= cost.allocating.us ? style.bold(shown) : shown) + "\n";
   };
+  const std::vector<NamedRow> named = rows_by_name(stacks, cost.rows);
   AllocationCostRow rest;
-  for (std::size_t i = 0; i < cost.rows.size(); ++i) {
-    const AllocationCostRow& row = cost.rows[i];
-    if (i < rows) {
-      line(row, stacks.chain(row.stack));
-      continue;
-    }
-    rest.time += row.time;
-    rest.recorder += row.recorder;
-    rest.allocations += row.allocations;
-    rest.releases += row.releases;
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    if (i < rows)
+      line(named[i].row, named[i].name);
+    else
+      add(rest, named[i].row);
   }
-  if (cost.rows.size() > rows) line(rest, "in " + count_of(cost.rows.size() - rows, "other stack"));
+  if (named.size() > rows) line(rest, "in " + count_of(named.size() - rows, "other place"));
   return out;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "report/names/charged_function.h"
+
 namespace heaptape {
 namespace {
 
@@ -21,7 +23,7 @@ struct Item {
 
 class TreeBuilder {
 public:
-  TreeBuilder(StackNames& names, const TreeOptions& options) : names_(names), options_(options) {
+  TreeBuilder(StackNames& names, const TreeOptions& options) : names_(names), plumbing_(names), options_(options) {
     if (options.by == GroupBy::File) kind_ = TreeNodeKind::File;
     if (options.by == GroupBy::Module) kind_ = TreeNodeKind::Module;
   }
@@ -48,11 +50,14 @@ private:
   // The frames in the order of the tree, calls within a file or module joined.
   Item flatten(const StackCost& cost) {
     Item item{&cost, static_cast<std::uint32_t>(frames_.size()), 0};
-    const StackEnd end = names_.each_frame(cost.stack, [&](FrameId frame) {
+    stack_.clear();
+    const StackEnd end = names_.each_frame(cost.stack, [&](FrameId frame) { stack_.push_back(frame); });
+    if (options_.fold_plumbing) fold_plumbing(plumbing_, stack_);
+    for (const FrameId frame : stack_) {
       const bool joined =
           kind_ != TreeNodeKind::Function && frames_.size() > item.first && key_of(frames_.back()) == key_of(frame);
       if (!joined) frames_.push_back(frame);
-    });
+    }
     if (frames_.size() == item.first) frames_.push_back(kNoStack);
     if (end == StackEnd::Cut) frames_.push_back(kCut);
     if (end == StackEnd::TooDeep) frames_.push_back(kTooDeep);
@@ -191,7 +196,9 @@ private:
   }
 
   StackNames& names_;
+  Plumbing plumbing_;
   const TreeOptions& options_;
+  std::vector<FrameId> stack_; // being flattened
   TreeNodeKind kind_ = TreeNodeKind::Function;
   double least_ = 0;
   std::vector<FrameId> frames_;

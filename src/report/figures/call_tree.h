@@ -26,6 +26,7 @@ struct TreeOptions {
   Measure measure = Measure::Bytes; // that order and threshold go by
   double threshold_percent = 1.0;   // of the whole; smaller places are pruned
   unsigned depth = 0;               // levels shown; 0: all
+  bool fold_plumbing = false;       // leave out what works for others: report/names/charged_function.h
 };
 
 enum class TreeNodeKind : std::uint8_t {

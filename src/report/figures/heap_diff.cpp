@@ -7,6 +7,7 @@
 #include "report/figures/tree_text.h"
 #include "report/figures/worst.h"
 #include "report/names/stack_paths.h"
+#include "report/select/runtime_pools.h"
 
 namespace heaptape {
 namespace {
@@ -24,6 +25,8 @@ StackLabel label_of(StackNames& names, Plumbing& plumbing, StackId stack) {
   constexpr std::size_t kCallers = 4;
   const std::vector<FrameId> frames = names.frames_of(stack);
   if (frames.empty()) return {"(no stack)", "", ""};
+  if (const std::string_view pool = RuntimePools(names).of(frames); !pool.empty())
+    return {"(" + std::string(pool) + ")", "", ""};
   const std::size_t at = charged_frame(plumbing, frames);
   StackLabel label{printable(names.function(frames[at])), frame_location(names, frames[at]), ""};
   std::size_t shown = 0;

@@ -8,6 +8,7 @@
 #include "report/figures/costs.h"
 #include "report/figures/tree_text.h"
 #include "report/figures/worst.h"
+#include "report/select/runtime_pools.h"
 
 namespace heaptape {
 namespace {
@@ -38,6 +39,7 @@ std::string who(const TapeView& view, Plumbing& plumbing, const TopRow& row, Top
   StackNames& names = view.names();
   const std::vector<FrameId> frames = names.frames_of(row.stack);
   if (frames.empty()) return "(no stack)";
+  if (const std::string_view pool = RuntimePools(names).of(frames); !pool.empty()) return "(" + std::string(pool) + ")";
   const std::size_t at = charged_frame(plumbing, frames);
   const std::string place = frame_location(names, frames[at], row.lines);
   std::string text = printable(names.function(frames[at])) + (place.empty() ? "" : " [" + place + "]");
@@ -66,6 +68,7 @@ std::vector<TopRow> rows_by_stack(const TapeView& view, Filter* where) {
 TopTable make_top_table(const TapeView& view, FrameFilter& filter, const TopOptions& options, Filter* where) {
   StackNames& names = view.names();
   Plumbing plumbing(names);
+  RuntimePools pools(names);
   struct Entry {
     TopRow row;
     std::uint64_t heaviest = 0;
@@ -82,6 +85,11 @@ TopTable make_top_table(const TapeView& view, FrameFilter& filter, const TopOpti
       const std::vector<FrameId> frames = names.frames_of(row.stack);
       if (!frames.empty()) charged = names[frames[charged_frame(plumbing, frames)]];
       key = frames.empty() ? ~std::uint64_t{0} : charged.function.value;
+      // A runtime's pool is a row of its own; its name is one of a table, so that its address will do.
+      if (const std::string_view pool = pools.of(frames); !pool.empty()) {
+        key = reinterpret_cast<std::uintptr_t>(pool.data());
+        charged = {};
+      }
     }
     Entry& entry = entries[key];
     if (entry.row.stack.value == 0 || weight(row, options) > entry.heaviest) {

@@ -52,6 +52,7 @@ private:
     row.has_frame = !stacks.front().frames.empty();
     if (!row.has_frame) return row;
     row.frame = heaviest(stacks);
+    if (options_.nouns) row.noun = noun_of(stacks);
     row.lines = lines_of(stacks, names_[row.frame].file);
     while (row.callers.size() < options_.callers) {
       std::erase_if(stacks, [&](Charged& each) { return !go_outwards(each); });
@@ -61,6 +62,19 @@ private:
       std::erase_if(stacks, [&](const Charged& each) { return names_[each.frames[each.at]].function != chosen; });
     }
     return row;
+  }
+
+  // What two thirds of the blocks are; "block" when there is no such thing.
+  std::string_view noun_of(const std::vector<Charged>& stacks) {
+    std::map<std::string_view, std::uint64_t> nouns;
+    std::uint64_t all = 0;
+    for (const Charged& each : stacks) {
+      nouns[made_in(plumbing_, each.frames)] += each.cost.blocks;
+      all += each.cost.blocks;
+    }
+    for (const auto& [noun, blocks] : nouns)
+      if (blocks * 3 >= all * 2) return noun;
+    return "block";
   }
 
   std::vector<LineCost> lines_of(const std::vector<Charged>& stacks, NameId file) const {
@@ -111,6 +125,16 @@ private:
 };
 
 } // namespace
+
+std::unordered_map<NameId, Cost> costs_by_function(StackNames& names, std::span<const StackCost> costs) {
+  Plumbing plumbing(names);
+  std::unordered_map<NameId, Cost> sums;
+  for (const StackCost& cost : costs) {
+    const std::vector<FrameId> frames = names.frames_of(cost.stack);
+    if (!frames.empty()) sums[names[frames[charged_frame(plumbing, frames)]].function] += cost.cost;
+  }
+  return sums;
+}
 
 Worst worst_functions(StackNames& names, std::span<const StackCost> costs, const WorstOptions& options) {
   return Ranking(names, options).rank(costs);

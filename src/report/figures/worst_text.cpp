@@ -42,6 +42,7 @@ Line line_of(const StackNames& names, const WorstRow& row, const Worst& worst, M
     line.name = "(no stack)";
     return line;
   }
+  if (!row.counted.empty()) line.blocks = row.counted;
   line.name = printable(names.function(row.frame));
   line.place = frame_location(names, row.frame, row.lines);
   for (const FrameId caller : row.callers) {
@@ -95,6 +96,7 @@ std::string worst_text(const StackNames& names, const Worst& worst, Measure meas
   if (worst.others != 0) {
     lines.push_back(figures(worst.others_cost, worst, measure));
     lines.back().name = "in " + count_of(worst.others, "other function");
+    if (!worst.others_counted.empty()) lines.back().blocks = worst.others_counted;
     lines.back().heavy = false;
   }
   Columns columns;
@@ -109,6 +111,9 @@ void write_worst_json(JsonWriter& json, const StackNames& names, const Worst& wo
   json.begin_array();
   for (const WorstRow& row : worst.rows) {
     json.begin_object().field("bytes", row.cost.bytes).field("blocks", row.cost.blocks);
+    if (row.made) json.field("made_bytes", row.made->bytes).field("made_blocks", row.made->blocks);
+    if (row.containers) json.field("containers", *row.containers);
+    if (row.noun != "block") json.field("what", row.noun);
     if (row.has_frame) {
       const NamedFrame& frame = names[row.frame];
       json.field("function", names.text(frame.function));

@@ -2,51 +2,54 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string>
-#include <string_view>
+
+#include "report/names/plumbing_names.h"
 
 namespace heaptape {
 namespace {
-
-// Libraries that allocate on behalf of their caller.
-constexpr std::array kPlumbingModules = std::to_array<std::string_view>(
-    {"libc.so", "libc-", "libstdc++.so", "libc++.so", "libc++abi.so", "ld-linux", "libgcc_s.so", "libpthread"});
-constexpr std::array kPlumbingScopes =
-    std::to_array<std::string_view>({"std::", "__gnu_cxx::", "operator new", "alloc::", "core::", "hashbrown::"});
-constexpr std::array kPlumbingWords = std::to_array<std::string_view>({"alloc", "strdup", "strndup", "memdup"});
 
 constexpr std::array kStarts =
     std::to_array<std::string_view>({"__libc_start_call_main", "__libc_start_main", "__libc_start_main_impl", "_start",
                                      "start_thread", "clone", "clone3", "__clone", "__clone3", "__GI___clone3"});
 
-template <class List>
-bool begins_with_any(std::string_view text, const List& beginnings) {
-  return std::any_of(beginnings.begin(), beginnings.end(),
-                     [&](std::string_view each) { return text.starts_with(each); });
+bool is_plumbing(const StackNames& names, FrameId id) {
+  const NamedFrame& frame = names[id];
+  if (is_plumbing_module(names.text(frame.module_name)) || is_plumbing_function(frame.linkage_name)) return true;
+  return std::any_of(names.plumbing().begin(), names.plumbing().end(), [&](const Pattern& pattern) {
+    return pattern.matches(names.text(frame.function)) || pattern.matches(names.full_name(id));
+  });
 }
 
-// The name behind the last "::", in small letters and without template arguments.
-std::string last_word(std::string_view name) {
-  name = name.substr(0, std::min(name.find('<'), name.find('(')));
-  if (const std::size_t scope = name.rfind("::"); scope != name.npos) name.remove_prefix(scope + 2);
-  std::string word(name);
-  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return word;
+bool is_nameless(const StackNames& names, FrameId frame) { return names[frame].linkage_name.empty(); }
+
+// A function without a name whose caller is plumbing of the same module, or allocates by its name: its helper.
+bool helps_plumbing(Plumbing& plumbing, FrameId frame, FrameId caller) {
+  const StackNames& names = plumbing.names();
+  if (!is_nameless(names, frame) || is_nameless(names, caller) || !plumbing(caller)) return false;
+  return names[frame].module == names[caller].module || is_named_after_allocating(names[caller].linkage_name);
 }
 
-bool has_allocating_name(const StackNames& names, const NamedFrame& frame) {
-  if (frame.linkage_name.empty()) return false;
-  const std::string word = last_word(names.text(frame.function));
-  return std::any_of(kPlumbingWords.begin(), kPlumbingWords.end(),
-                     [&](std::string_view each) { return word.find(each) != word.npos; });
+bool runs_python_function(const StackNames& names, std::span<const FrameId> frames) {
+  if (!is_python_loop(names[frames[0]].linkage_name)) return false;
+  constexpr std::size_t kNear =
+      4; // between the loop and the function's frame there are a few functions of the interpreter
+  for (std::size_t i = 1; i < frames.size() && i <= kNear; ++i)
+    if (is_python_function(names[frames[i]].linkage_name)) return true;
+  return false;
 }
 
-bool is_plumbing(const StackNames& names, const NamedFrame& frame) {
-  if (begins_with_any(names.text(frame.module_name), kPlumbingModules)) return true;
-  if (frame.linkage_name.empty()) return false;
-  const std::string_view name = names.text(frame.function);
-  return begins_with_any(name, kPlumbingScopes) || has_allocating_name(names, frame);
+std::size_t next_outside(Plumbing& plumbing, std::span<const FrameId> frames, std::size_t at) {
+  for (++at; at < frames.size() && plumbing(frames[at]);) ++at;
+  return at;
+}
+
+// Whether a demangled name is this function's, or a closure's in it.
+bool is_part_of(std::string_view name, std::string_view function) {
+  const std::size_t at = name.find(function);
+  if (at == name.npos || (at != 0 && name[at - 1] != ' ')) return false; // D puts attributes in front
+  const std::size_t end = at + function.size();
+  return end == name.size() || std::string_view(":<(.!").find(name[end]) != std::string_view::npos;
 }
 
 } // namespace
@@ -56,23 +59,53 @@ bool starts_thread(const StackNames& names, FrameId frame) {
   return std::find(kStarts.begin(), kStarts.end(), name) != kStarts.end();
 }
 
-bool Plumbing::is_nameless(FrameId frame) const { return names_[frame].linkage_name.empty(); }
-bool Plumbing::allocates(FrameId frame) const { return has_allocating_name(names_, names_[frame]); }
-
 bool Plumbing::operator()(FrameId frame) {
   if (known_.size() <= frame.value) known_.resize(std::max<std::size_t>(names_.frame_count(), frame.value + 1));
   std::uint8_t& known = known_[frame.value];
-  if (known == 0) known = is_plumbing(names_, names_[frame]) ? 2 : 1;
+  if (known == 0) known = is_plumbing(names_, frame) ? 2 : 1;
   return known == 2;
 }
 
+std::string_view Plumbing::container(FrameId frame) {
+  const auto [found, added] = containers_.try_emplace(frame);
+  if (added) found->second = container_made_by(names_[frame].linkage_name);
+  return found->second;
+}
+
 std::size_t charged_frame(Plumbing& plumbing, std::span<const FrameId> frames) {
+  const StackNames& names = plumbing.names();
   for (std::size_t i = 0; i < frames.size(); ++i) {
     if (plumbing(frames[i])) continue;
-    const bool helps = plumbing.is_nameless(frames[i]) && i + 1 < frames.size() && plumbing.allocates(frames[i + 1]);
-    if (!helps) return i;
+    if (i + 1 < frames.size() && helps_plumbing(plumbing, frames[i], frames[i + 1])) continue;
+    if (runs_python_function(names, frames.subspan(i))) continue;
+    const std::string around = enclosing_function(names[frames[i]].linkage_name);
+    if (around.empty()) return i;
+    const std::size_t next = next_outside(plumbing, frames, i);
+    if (next == frames.size() || !is_part_of(names.full_name(frames[next]), around)) return i;
   }
   return 0;
+}
+
+void fold_plumbing(Plumbing& plumbing, std::vector<FrameId>& frames) {
+  if (frames.empty()) return;
+  const auto charged = frames.begin() + static_cast<std::ptrdiff_t>(charged_frame(plumbing, frames));
+  const auto end = std::remove_if(charged + 1, frames.end(), [&](FrameId frame) { return plumbing(frame); });
+  frames.erase(end, frames.end());
+  frames.erase(frames.begin(), charged);
+}
+
+std::string_view made_in(Plumbing& plumbing, std::span<const FrameId> frames) {
+  if (frames.empty()) return "block";
+  std::string_view made;
+  const std::size_t charged = charged_frame(plumbing, frames);
+  for (std::size_t i = 0; i < charged; ++i) {
+    const std::string_view what = plumbing.container(frames[i]);
+    if (what.empty() || what == made) continue;
+    // The innermost container made it; but strings of Rust are vectors inside.
+    if (!made.empty()) return made == "vector" && what == "string" ? what : made;
+    made = what;
+  }
+  return made.empty() ? "block" : made;
 }
 
 } // namespace heaptape

@@ -12,6 +12,7 @@
 
 #include "base/ids.h"
 #include "report/names/frame_places.h"
+#include "report/names/pattern.h"
 #include "symbols/demangle.h"
 #include "tape/contents.h"
 #include "tape/symbols.h"
@@ -79,6 +80,9 @@ public:
   // Valid as long as this object.
   std::string_view text(NameId name) const { return texts_[name.value]; }
   std::string_view function(FrameId frame) const { return text(frames_[frame.value].function); }
+  // What the user calls plumbing, besides what charged_function.h knows. Set it before anything is charged.
+  void set_plumbing(std::vector<Pattern> patterns) { plumbing_ = std::move(patterns); }
+  const std::vector<Pattern>& plumbing() const { return plumbing_; }
   // The demangled name with parameters, whatever form was asked for; equal to function() when that is not known.
   std::string full_name(FrameId frame) const;
 
@@ -106,6 +110,7 @@ private:
   const std::vector<StackNode>& stacks_;
   FramePlaces places_;
   NameForm form_;
+  std::vector<Pattern> plumbing_;
   std::vector<NamedFrame> frames_;
   std::vector<Expansion> by_node_;
   std::map<std::pair<const Module*, std::uint64_t>, Expansion> by_address_;

@@ -4,6 +4,7 @@
 
 #include "base/number_text.h"
 #include "report/figures/worst_text.h"
+#include "report/select/runtime_pools.h"
 #include "report/text/json_writer.h"
 
 namespace heaptape {
@@ -31,7 +32,10 @@ private:
   std::vector<StackCost> costs(CostKind kind) {
     std::vector<StackCost> list = costs_of(view_, kind);
     filter_.apply(view_.names(), list);
-    if (kind == CostKind::Leaks) suppressions_.apply(view_.names(), list);
+    if (kind == CostKind::Leaks) {
+      suppressions_.apply(view_.names(), list);
+      RuntimePools(view_.names()).take_from(list); // nobody's leak
+    }
     return list;
   }
 

@@ -21,12 +21,6 @@ std::uint64_t heap_at(const Findings& findings, std::uint64_t time_us) {
   return level.buckets[bucket].max_bytes;
 }
 
-OverviewSection section(const TapeView& view, std::string name, std::string title, const std::vector<StackCost>& costs,
-                        Measure measure) {
-  return {std::move(name), std::move(title), measure,
-          worst_functions(view.names(), costs, {.measure = measure, .least_percent = 0.1})};
-}
-
 std::string command_of_run(const TapeReader& tape) {
   const auto command = tape.meta().find("command");
   return command != tape.meta().end() ? command_text(split_command(command->second)) : std::string();
@@ -106,6 +100,17 @@ std::string seen_text(const TapeView& view, const Overview& overview) {
   return text;
 }
 
+// ", 72.7 kB of it libstdc++'s emergency pool"
+std::string runtime_share(const Overview& overview) {
+  for (const OverviewSection& part : overview.sections) {
+    if (part.name != "leaks" || part.runtime.empty()) continue;
+    const bool all = part.worst.total == Cost{};
+    return (all ? ", all" : ", " + bytes_text(sum_of(part.runtime).bytes)) + " of it " +
+           (part.runtime.size() == 1 ? std::string(part.runtime[0].name) : "the runtime's own");
+  }
+  return {};
+}
+
 } // namespace
 
 std::optional<MemoryAtPeak> memory_at_peak(const TapeReader& tape, const Findings& findings) {
@@ -161,18 +166,7 @@ Overview make_overview(const TapeView& view, const OverviewRequest& request) {
       if (event) (stack ? overview.cut_stacks : overview.lost_events) += count;
     }
   }
-  const auto add = [&](const char* name, const char* title, std::vector<StackCost> costs, Measure measure) {
-    request.filter.apply(view.names(), costs);
-    if (!costs.empty()) overview.sections.push_back(section(view, name, title, costs, measure));
-  };
-  const auto kind = [&](CostKind which) { return costs_of(view, which); };
-  std::vector<StackCost> leaks = kind(CostKind::Leaks);
-  request.suppressions.apply(view.names(), leaks);
-  add("peak", "Peak", kind(CostKind::Peak), Measure::Bytes);
-  add("leaks", "Still live at the end", std::move(leaks), Measure::Bytes);
-  add("allocations", "Allocated", kind(CostKind::Allocations), Measure::Bytes);
-  add("temporary", "Temporary (share of blocks), freed at once", kind(CostKind::Temporary), Measure::Blocks);
-  add("growth", "Growing steadily", growth_costs(view), Measure::Bytes);
+  overview.sections = make_overview_sections(view, request);
   if (has_pools(findings.totals)) overview.pools = pool_lines(view.tape().pools(), pools_after(view.tape()).state);
   if (std::string sentence = nameless_sentence(view.names()); !sentence.empty())
     overview.not_seen.push_back(std::move(sentence));
@@ -204,19 +198,18 @@ std::string overview_text(const TapeView& view, const Overview& overview, const 
     peak += " at " + duration_text(totals.peak_us) + " (event " + with_separators(totals.peak_event) + ")";
   const std::string live = bytes_text(totals.live_bytes) + " in " + count_of(totals.live_blocks, "block");
   line("peak", peak);
-  line("live", live + " at the end");
+  line("live", live + " at the end" + runtime_share(overview));
   line("churn", bytes_text(totals.allocated_bytes) + " allocated in " + count_of(totals.allocated_blocks, "block") +
-                    "; " + percent_text(overview.short_lived.bytes, totals.allocated_bytes) +
-                    " of it freed within 1 ms, " + percent_text(overview.temporary.blocks, totals.allocated_blocks) +
-                    " of the blocks temporary");
+                    "; " + percent_text(overview.short_lived.blocks, totals.allocated_blocks) +
+                    " of the blocks freed within 1 ms, " +
+                    percent_text(overview.temporary.blocks, totals.allocated_blocks) + " at once");
   if (overview.memory) line("RSS", memory_text(overview, findings));
   line("seen", seen_text(view, overview));
   for (const std::string& sentence : overview.not_seen) line("", sentence);
   if (!overview.ending.empty()) line("ended", overview.ending);
 
   for (const OverviewSection& part : overview.sections) {
-    out += "\n" + style.bold(part.title) + style.dim(", by function") + "\n";
-    out += worst_text(view.names(), part.worst, part.measure, style);
+    out += "\n" + section_text(view.names(), part, style);
   }
   if (!overview.pools.empty()) {
     out += "\n" + style.bold("Pools") + style.dim(", inside the memory above and not part of its sums") + "\n";
@@ -251,6 +244,10 @@ void write_overview_json(JsonWriter& json, const TapeView& view, const Overview&
   json.end_array().key("worst").begin_object();
   for (const OverviewSection& part : overview.sections) {
     write_worst_json(json.key(part.name), view.names(), part.worst);
+  }
+  json.end_object().key("runtime").begin_object();
+  for (const OverviewSection& part : overview.sections) {
+    if (!part.runtime.empty()) write_runtime_json(json.key(part.name), part.runtime);
   }
   json.end_object();
   if (!overview.pools.empty()) write_pools_json(json.key("pools"), overview.pools);

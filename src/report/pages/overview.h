@@ -9,9 +9,7 @@
 
 #include "report/figures/costs.h"
 #include "report/figures/pools.h"
-#include "report/figures/worst.h"
-#include "report/select/frame_filter.h"
-#include "report/select/suppressions.h"
+#include "report/pages/overview_sections.h"
 #include "report/text/json_writer.h"
 #include "report/text/text_style.h"
 #include "report/view/tape_view.h"
@@ -31,13 +29,6 @@ struct MemoryAtPeak {
 // nullopt: the program was never sampled.
 std::optional<MemoryAtPeak> memory_at_peak(const TapeReader& tape, const Findings& findings);
 
-struct OverviewSection {
-  std::string name; // "peak", "leaks", "allocations", "temporary", "growth"
-  std::string title;
-  Measure measure = Measure::Bytes;
-  Worst worst;
-};
-
 struct Overview {
   std::string command; // as one could type it
   std::string ending;  // how the program ended; empty: well, and there is nothing to say about it
@@ -51,11 +42,6 @@ struct Overview {
   std::vector<PoolLine> pools{}; // at the end
 };
 
-struct OverviewRequest {
-  Suppressions& suppressions; // their leaks are left out, and counted there
-  FrameFilter& filter;
-  bool is_running = false; // everything up to now is on the tape, and the program goes on
-};
 Overview make_overview(const TapeView& view, const OverviewRequest& request);
 
 std::string overview_text(const TapeView& view, const Overview& overview, const TextStyle& style);

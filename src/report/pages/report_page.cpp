@@ -27,8 +27,10 @@ public:
     } else if (where_ != nullptr && !where_->matches_everything()) {
       for (const CostKind kind : {CostKind::Peak, CostKind::Leaks, CostKind::Allocations}) add_kind(kind);
     } else {
-      page_.overview = make_overview(
-          view_, {.suppressions = request_.suppressions, .filter = request_.filter, .is_running = request_.is_running});
+      page_.overview = make_overview(view_, {.suppressions = request_.suppressions,
+                                             .filter = request_.filter,
+                                             .is_running = request_.is_running,
+                                             .show_runtime = request_.show_runtime});
       keep_used_suppressions();
       add_kind(CostKind::Peak);
       add_kind(CostKind::Leaks);
@@ -61,11 +63,13 @@ private:
 
   void add(std::string name, std::string title, std::vector<StackCost> costs, Measure measure = Measure::Bytes) {
     request_.filter.apply(view_.names(), costs);
+    std::vector<RuntimePool> runtime;
+    if (!request_.show_runtime) runtime = RuntimePools(view_.names()).take_from(costs);
     const Cost total = sum_of(costs);
     TreeOptions options = request_.tree;
     // Blocks of no bytes weigh something all the same.
     options.measure = total.bytes == 0 ? Measure::Blocks : measure;
-    page_.trees.push_back({std::move(name), std::move(title), std::move(costs), total, options});
+    page_.trees.push_back({std::move(name), std::move(title), std::move(costs), total, options, std::move(runtime)});
   }
 
   void add_kind(CostKind kind) {

@@ -41,6 +41,7 @@ struct ReportRequest {
   std::optional<Filter> where{}; // FilterOf::Blocks: only these are counted
   Suppressions suppressions{};   // leaks to leave out
   bool is_running = false;       // everything up to now is on the tape, and the program goes on
+  bool show_runtime = false;     // the pools of runtimes are not set apart
 
   bool asks_for_parts() const { return !sections.empty() || !at.empty() || has_window(); }
   bool has_window() const { return !from.empty() || !to.empty(); }
@@ -52,6 +53,7 @@ struct ReportTree {
   std::vector<StackCost> costs;
   Cost total{};
   TreeOptions options{};
+  std::vector<RuntimePool> runtime{}; // set apart, and not in the total
 };
 
 struct ReportPage {

@@ -23,6 +23,15 @@ std::string heading(const ReportTree& tree, const TextStyle& style) {
          (fits ? size : bytes_text(tree.total.bytes) + blocks) + "\n";
 }
 
+// What was set apart: together with the tree it is everything.
+std::string runtime_text(const ReportTree& tree, const TextStyle& style) {
+  if (tree.runtime.empty()) return {};
+  const Cost sum = sum_of(tree.runtime);
+  const std::string line = "besides " + with_separators(sum.bytes) + "B, " + with_separators(sum.blocks) +
+                           "x of the runtime's own: " + runtime_pools_text(tree.runtime);
+  return style.dim(style.width != 0 ? shortened(line, style.width) : line) + "\n";
+}
+
 std::string suppressions_text(const std::vector<Suppression>& used) {
   if (used.empty()) return {};
   std::string out = "\nSuppressions used:\n  count      bytes template\n";
@@ -45,6 +54,7 @@ void write_report_tree_json(JsonWriter& json, const TapeView& view, const Report
   json.begin_object().field("name", std::string_view(tree.name)).field("title", std::string_view(tree.title));
   json.field("bytes", tree.total.bytes).field("blocks", tree.total.blocks).key("tree");
   write_tree_json(json, view.names(), view.tape().threads(), make_call_tree(view.names(), tree.costs, tree.options));
+  if (!tree.runtime.empty()) write_runtime_json(json.key("runtime"), tree.runtime);
   json.end_object();
 }
 
@@ -63,6 +73,7 @@ std::string report_text(const TapeView& view, const ReportPage& page, const Repo
     out += heading(tree, style);
     out += tree_text(view.names(), view.tape().threads(), make_call_tree(view.names(), tree.costs, tree.options),
                      {.tree = tree.options, .style = style, .expand = options.expand});
+    out += runtime_text(tree, style);
   }
   return folded_lines(out + suppressions_text(page.suppressions), style.width);
 }

@@ -9,6 +9,12 @@ Result<TapeView> TapeView::open(const std::string& path, const OpenView& options
 }
 
 Result<TapeView> TapeView::open(TapeReader opened, const std::string& path, const OpenView& options) {
+  std::vector<Pattern> plumbing;
+  for (const std::string& expression : options.plumbing) {
+    Result<Pattern> pattern = Pattern::compile(expression);
+    if (!pattern) return pattern.error();
+    plumbing.push_back(std::move(pattern).value());
+  }
   OpenIndexed how;
   how.make.progress = options.index_progress;
   Result<IndexedTape> indexed = with_index(std::move(opened), path, how);
@@ -23,6 +29,7 @@ Result<TapeView> TapeView::open(TapeReader opened, const std::string& path, cons
     symbols = &parts->found;
   }
   parts->names = std::make_unique<StackNames>(tape.modules(), tape.stacks(), *symbols, options.names);
+  parts->names->set_plumbing(std::move(plumbing));
   parts->marks = tape.marks();
   return TapeView(std::move(parts));
 }

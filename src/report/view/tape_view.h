@@ -22,6 +22,7 @@ struct OpenView {
   NameForm names = NameForm::Short;
   Progress index_progress{};
   SymbolOptions symbols{};
+  std::vector<std::string> plumbing{}; // regular expressions: see StackNames::set_plumbing()
 };
 
 // Movable; the parts stay where they are. One thread at a time.
