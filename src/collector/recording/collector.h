@@ -29,10 +29,12 @@ struct CollectorResult {
   Summary summary;
   std::uint64_t cpu_samples = 0;
   std::string tape; // its path; empty: there is none
+  UniqueFd tape_fd; // the tape itself, whatever its name is by now; open for reading and writing
   std::string log;  // of the watcher, likewise
   std::uint64_t tape_bytes = 0;
   std::string problem;                // one sentence when something went wrong, else empty
   bool told = false;                  // the user has seen it already
+  bool whole = true;                  // all that was recorded is on the tape: names and index may follow
   std::vector<std::string> remarks{}; // sentences for the user that are not problems of the recording
   ModuleFiles files{};                // held open, if options.finish is set
 };
@@ -48,6 +50,8 @@ public:
   Result<> create_tape(pid_t program_pid);
   const std::string& tape_path() const { return tape_path_; }
   int memory_fd() const { return memory_.fd(); }
+  // After create_tape(): a sentence when there is no control socket.
+  const std::string& unreachable() const { return unreachable_; }
 
   // Opens what will show the program's end, while it waits for us; later a short program may be gone before we look.
   void hold_program();
@@ -57,7 +61,7 @@ public:
   CollectorResult run(UniqueFd link, const Tell& tell);
 
 private:
-  enum class Left : std::uint8_t { Gone, Replaced, Stopped }; // why we stopped following the program
+  enum class Left : std::uint8_t { Gone, Replaced, Stopped, OutOfTime }; // why we stopped following the program
 
   bool wait_for_program(ProgramEnd& end);
   CollectorResult record(ProgramEnd& end, const Tell& tell);
@@ -91,11 +95,15 @@ private:
   std::uint64_t last_rest_ns_ = 0;
   // Null: nobody can ask. Outlives run(), so that a client's `stop` waits for the whole tape.
   std::unique_ptr<ControlServer> control_;
+  std::string unreachable_; // why it is null
 };
 
 // Makes the process a collector: a session of its own, deaf to the terminal's signals, no descriptor but stderr and
 // `keep`, and holding the mutex by which the program sees that it lives. The calling thread must be the process's main
 // one.
 void prepare_collector_process(const SharedMemory& memory, int keep);
+
+// How many seconds of CPU time this process may take at most; 0: as many as it likes.
+std::uint64_t cpu_seconds_allowed();
 
 } // namespace heaptape
