@@ -25,6 +25,7 @@
 #include "recorder/hooks/attach.h"
 #include "recorder/hooks/environment.h"
 #include "recorder/hooks/exec_hooks.h"
+#include "recorder/hooks/fork_moment.h"
 #include "recorder/hooks/limit_hooks.h"
 #include "recorder/hooks/new_hooks.h"
 #include "recorder/hooks/pool_functions.h"
@@ -221,7 +222,7 @@ void start() noexcept {
   g_thread_arrived = thread_arrived;
   const bool wiped = system_call(SYS_madvise, as_long(&g_switch), sizeof g_switch, MADV_WIPEONFORK) == 0;
   if (!wiped) (void)pthread_atfork(nullptr, nullptr, switch_off_after_fork);
-  if (follow && g_collector_environment != nullptr) (void)pthread_atfork(nullptr, nullptr, follow_fork);
+  if (follow && g_collector_environment != nullptr) (void)pthread_atfork(note_fork, nullptr, follow_fork);
   if (begin(attached)) hook_pool_functions();
 }
 
