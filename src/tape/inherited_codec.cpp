@@ -1,6 +1,7 @@
 #include "tape/inherited_codec.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/byte_cursor.h"
 
@@ -9,9 +10,10 @@ namespace heaptape {
 namespace {
 
 // The first varint of a payload.
-enum class Part : std::uint8_t { Forks = 1, Figures = 2, Blocks = 3 };
+enum class Part : std::uint8_t { Forks = 1, Figures = 2, Blocks = 3, Releases = 4 };
 
 constexpr std::size_t kBlocksPerChunk = std::size_t{1} << 16;
+constexpr std::size_t kReleasesPerChunk = std::size_t{1} << 20;
 constexpr std::size_t kLeastBlockBytes = 5; // a byte for each of its numbers
 
 void begin(Part part, ByteWriter& writer) { writer.varint(static_cast<std::uint64_t>(part)); }
@@ -30,7 +32,8 @@ void put_forks(std::span<const ForkMade> forks, std::vector<std::byte>& out) {
 }
 
 std::vector<std::vector<std::byte>> encode_inheritance(const Inheritance& figures,
-                                                       std::span<const InheritedBlock> blocks) {
+                                                       std::span<const InheritedBlock> blocks,
+                                                       std::span<const std::uint64_t> releases) {
   std::vector<std::vector<std::byte>> payloads;
   for (; !blocks.empty(); blocks = blocks.subspan(std::min(blocks.size(), kBlocksPerChunk))) {
     const auto part = blocks.first(std::min(blocks.size(), kBlocksPerChunk));
@@ -48,6 +51,14 @@ std::vector<std::vector<std::byte>> encode_inheritance(const Inheritance& figure
         writer.varint(number);
       address = block.address;
     }
+  }
+  for (; !releases.empty(); releases = releases.subspan(std::min(releases.size(), kReleasesPerChunk))) {
+    const auto part = releases.first(std::min(releases.size(), kReleasesPerChunk));
+    ByteWriter writer(payloads.emplace_back());
+    begin(Part::Releases, writer);
+    writer.varint(part.size());
+    std::uint64_t before = 0;
+    for (const std::uint64_t event : part) writer.varint(event - std::exchange(before, event));
   }
   ByteWriter writer(payloads.emplace_back());
   begin(Part::Figures, writer);
@@ -67,6 +78,14 @@ bool parse_inherited(std::span<const std::byte> payload, InheritedParts parts, s
       if (reader.ok()) parts.forks.push_back(fork);
     }
     return reader.ok();
+  case Part::Releases: {
+    std::uint64_t event = 0;
+    for (std::uint64_t left = reader.varint(); left != 0 && reader.ok(); --left) {
+      event += reader.varint();
+      if (reader.ok()) parts.releases.push_back(event);
+    }
+    return reader.ok();
+  }
   case Part::Figures: {
     Inheritance figures;
     figures.parent_pid = static_cast<std::uint32_t>(reader.varint());

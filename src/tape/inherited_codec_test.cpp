@@ -27,11 +27,12 @@ TEST(Inherited, ForksReadBackAsTheyWereWritten) {
   std::vector<ForkMade> back;
   std::optional<Inheritance> figures;
   std::optional<InheritedExtent> extent;
-  EXPECT_TRUE(parse_inherited(payload, {back, figures}, extent));
+  std::vector<std::uint64_t> releases;
+  EXPECT_TRUE(parse_inherited(payload, {back, figures, releases}, extent));
   EXPECT_EQ(back, forks);
   EXPECT_FALSE(figures || extent);
   payload.pop_back();
-  EXPECT_FALSE(parse_inherited(payload, {back, figures}, extent)) << "cut off";
+  EXPECT_FALSE(parse_inherited(payload, {back, figures, releases}, extent)) << "cut off";
 }
 
 TEST(Inherited, BlocksOnATapeAreFoundByTheirAddresses) {
@@ -46,7 +47,7 @@ TEST(Inherited, BlocksOnATapeAreFoundByTheirAddresses) {
     auto appender = TapeAppender::open(path);
     ASSERT_TRUE(appender.ok());
     EXPECT_TRUE(appender.value().tape().inherited_blocks().empty());
-    for (const auto& payload : encode_inheritance(figures, blocks))
+    for (const auto& payload : encode_inheritance(figures, blocks, {}))
       ASSERT_TRUE(appender.value().add(format::ChunkType::Inherited, payload).ok());
   }
   const TapeReader tape = TapeReader::open(path).value();
@@ -60,11 +61,23 @@ TEST(Inherited, BlocksOnATapeAreFoundByTheirAddresses) {
   ::unlink(path.c_str());
 }
 
+TEST(Inherited, ReleasesReadBackInOrder) {
+  const std::vector<std::uint64_t> events{3, 4, 4'000'000'000};
+  std::vector<ForkMade> forks;
+  std::optional<Inheritance> figures;
+  std::optional<InheritedExtent> extent;
+  std::vector<std::uint64_t> releases;
+  for (const auto& payload : encode_inheritance({}, {}, events))
+    EXPECT_TRUE(parse_inherited(payload, {forks, figures, releases}, extent));
+  EXPECT_EQ(releases, events);
+  EXPECT_TRUE(figures.has_value());
+}
+
 TEST(Inherited, NumbersThatMakeNoSenseAreRefused) {
   std::vector<InheritedBlock> blocks = many_blocks(1);
   blocks[0].kind = static_cast<EventKind>(100);
   std::vector<InheritedBlock> back;
-  EXPECT_FALSE(parse_inherited_blocks(encode_inheritance({}, blocks).front(), back));
+  EXPECT_FALSE(parse_inherited_blocks(encode_inheritance({}, blocks, {}).front(), back));
   EXPECT_TRUE(back.empty());
   EXPECT_FALSE(parse_inherited_blocks({}, back));
 }

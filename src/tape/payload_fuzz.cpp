@@ -96,12 +96,13 @@ void check_inherited(std::span<const std::byte> input) {
   std::vector<ForkMade> forks;
   std::optional<Inheritance> figures;
   std::optional<InheritedExtent> extent;
-  (void)parse_inherited(input, {forks, figures}, extent);
+  std::vector<std::uint64_t> releases;
+  (void)parse_inherited(input, {forks, figures, releases}, extent);
   std::vector<InheritedBlock> blocks, back;
   if (!parse_inherited_blocks(input, blocks)) return;
-  for (const auto& payload : encode_inheritance({.blocks = blocks.size()}, blocks)) {
+  for (const auto& payload : encode_inheritance({.blocks = blocks.size()}, blocks, {})) {
     std::optional<InheritedExtent> part;
-    HT_CHECK(parse_inherited(payload, {forks, figures}, part));
+    HT_CHECK(parse_inherited(payload, {forks, figures, releases}, part));
     if (part) HT_CHECK(parse_inherited_blocks(payload, back));
   }
   HT_CHECK(back == blocks && figures && figures->blocks == blocks.size());

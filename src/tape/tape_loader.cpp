@@ -174,7 +174,7 @@ private:
   // There may be millions of blocks; they are read when somebody asks for them.
   bool add_inherited(std::uint64_t offset, std::span<const std::byte> raw) {
     std::optional<InheritedExtent> extent;
-    if (!parse_inherited(raw, {tape_.forks, tape_.inheritance}, extent)) return false;
+    if (!parse_inherited(raw, {tape_.forks, tape_.inheritance, tape_.inherited_releases}, extent)) return false;
     if (extent) tape_.inherited_chunks.push_back({offset, *extent});
     return true;
   }

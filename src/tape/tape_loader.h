@@ -48,6 +48,7 @@ struct LoadedTape {
     InheritedExtent extent;
   };
   std::vector<InheritedChunk> inherited_chunks{};
+  std::vector<std::uint64_t> inherited_releases{}; // numbers of events, in order
 };
 
 // `name` is for the sentences of errors.

@@ -148,14 +148,17 @@ Result<std::vector<InheritedBlock>> blocks_at_fork(const ForkOrigin& origin, con
   return std::move(live).at(fork->time_us, std::move(translate));
 }
 
-// How many of the blocks the process ended itself.
-void count_released(const TapeReader& tape, const std::vector<InheritedBlock>& blocks, Inheritance& figures) {
-  if (tape.summary() && tape.summary()->unknown_releases == 0) return;
+// How many of the blocks the process ended itself, and by which events.
+std::vector<std::uint64_t> find_releases(const TapeReader& tape, const std::vector<InheritedBlock>& blocks,
+                                         Inheritance& figures) {
+  std::vector<std::uint64_t> releases;
+  if (tape.summary() && tape.summary()->unknown_releases == 0) return releases;
   std::unordered_map<std::uint64_t, std::uint64_t> left;
   for (const InheritedBlock& block : blocks) left.emplace(block.address, block.size);
-  const auto release = [&](std::uint64_t address) {
+  const auto release = [&](std::uint64_t address, std::uint64_t event) {
     const auto found = left.find(address);
     if (found == left.end()) return;
+    releases.push_back(event);
     ++figures.released_blocks;
     figures.released_bytes += found->second;
     left.erase(found);
@@ -163,11 +166,12 @@ void count_released(const TapeReader& tape, const std::vector<InheritedBlock>& b
   EventCursor events = tape.events();
   for (auto run = events.next_run(); !run.empty(); run = events.next_run()) {
     for (const Event& event : run) {
-      if (is_release(event.kind)) release(event.address);
-      if (is_reallocation(event.kind) && !event.old_released) release(event.old_address);
+      if (is_release(event.kind)) release(event.address, event.number);
+      if (is_reallocation(event.kind) && !event.old_released) release(event.old_address, event.number);
       if (is_allocation(event.kind) || is_reallocation(event.kind)) left.erase(event.address);
     }
   }
+  return releases;
 }
 
 } // namespace
@@ -216,7 +220,7 @@ Result<bool> append_inherited(const TapeToFinish& what, const OpenParent& open_p
   if (!blocks) return blocks.error();
   figures.blocks = blocks.value().size();
   for (const InheritedBlock& block : blocks.value()) figures.bytes += block.size;
-  count_released(tape, blocks.value(), figures);
+  const std::vector<std::uint64_t> releases = find_releases(tape, blocks.value(), figures);
 
   const auto append = [&]() -> Result<> {
     constexpr std::size_t kNodesPerChunk = std::size_t{1} << 19;
@@ -229,7 +233,7 @@ Result<bool> append_inherited(const TapeToFinish& what, const OpenParent& open_p
       first = StackId(first.value + static_cast<std::uint32_t>(part.size()));
       nodes = nodes.subspan(part.size());
     }
-    for (const auto& payload : encode_inheritance(figures, blocks.value())) {
+    for (const auto& payload : encode_inheritance(figures, blocks.value(), releases)) {
       if (const auto added = appender.add(format::ChunkType::Inherited, payload); !added) return added.error();
     }
     return Unit{};
