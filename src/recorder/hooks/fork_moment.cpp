@@ -16,7 +16,7 @@ thread_local constinit std::uint64_t t_fork_ns [[gnu::tls_model("initial-exec")]
 
 } // namespace
 
-void note_fork() noexcept {
+void mark_fork() noexcept {
   timespec now{};
   (void)clock_gettime(CLOCK_MONOTONIC, &now);
   t_fork_ns = static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);

@@ -6,7 +6,7 @@
 namespace heaptape::recorder {
 
 // For pthread_atfork(), in the parent just before the fork. Registered early, it runs after the program's own handlers.
-void note_fork() noexcept;
+void mark_fork() noexcept;
 
 // In the child: CLOCK_MONOTONIC as noted, in ns.
 [[nodiscard]] std::uint64_t fork_moment_ns() noexcept;
