@@ -21,6 +21,8 @@ enum class ErrorCode {
   Io,          // read or write failed, disk full
   Unsupported, // cannot be done here
   Usage,       // wrong options
+  Stopped,     // the user asked for the end
+  Exhausted,   // descriptors, memory or processes that the system does not give any more
 };
 
 struct Error {

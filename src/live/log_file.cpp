@@ -13,7 +13,18 @@ namespace heaptape {
 Result<LogFile> LogFile::create(const std::string& path, const Limits& limits) {
   LogFile log(path, limits);
   struct stat facts {};
-  if (::stat(path.c_str(), &facts) == 0) {
+  struct stat target {};
+  const bool there = ::lstat(path.c_str(), &facts) == 0;
+  // /dev/stderr is a link, too.
+  if (there && S_ISLNK(facts.st_mode)) {
+    if (::stat(path.c_str(), &target) != 0 || S_ISREG(target.st_mode))
+      return Error{ErrorCode::Usage,
+                   "cannot create the log '" + path + "': it is a symbolic link; name the file itself"};
+    facts = target;
+  }
+  if (there && S_ISDIR(facts.st_mode))
+    return Error{ErrorCode::Usage, "cannot create the log '" + path + "': it is a folder; name a file in it"};
+  if (there) {
     log.rotates_ = S_ISREG(facts.st_mode);
     if (log.rotates_ && facts.st_size != 0) log.move_older();
   }
@@ -22,9 +33,15 @@ Result<LogFile> LogFile::create(const std::string& path, const Limits& limits) {
 }
 
 Result<> LogFile::open() {
-  const int flags = rotates_ ? O_WRONLY | O_CREAT | O_TRUNC : O_WRONLY | O_NONBLOCK;
-  fd_.reset(::open(path_.c_str(), flags | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600));
+  const int flags = rotates_ ? O_WRONLY | O_CREAT | O_NOFOLLOW : O_WRONLY;
+  fd_.reset(::open(path_.c_str(), flags | O_NONBLOCK | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600));
   bytes_ = 0;
+  struct stat facts {};
+  if (fd_ && rotates_ && (::fstat(fd_.get(), &facts) != 0 || !S_ISREG(facts.st_mode))) {
+    fd_.reset(); // something else has taken its place
+    errno = EEXIST;
+  }
+  if (fd_ && rotates_ && facts.st_size != 0 && ::ftruncate(fd_.get(), 0) != 0) fd_.reset();
   if (fd_) return Unit{};
   const ErrorCode code = errno == ENOENT || errno == ENOTDIR ? ErrorCode::NotFound : ErrorCode::Denied;
   return Error{code, "cannot create the log '" + path_ + "': " + system_message(errno)};

@@ -19,7 +19,8 @@ public:
     std::uint64_t max_bytes = 0; // 0: one file, however large
     std::uint32_t keep = 5;      // older files
   };
-  // A file that is there already is moved on like a full one. A device or pipe is written to as it is.
+  // A file that is there already is moved on like a full one. A device or pipe is written to as it is. A symbolic link to a
+  // file is refused: never writes through one.
   static Result<LogFile> create(const std::string& path, const Limits& limits);
 
   // Writes all of it, or nothing that stays: a disk that is full leaves the file as it was.

@@ -76,5 +76,14 @@ TEST_F(LogFileTest, AFullDiskLeavesWholeSnapshots) {
   EXPECT_EQ(log.value().bytes(), 0u);
 }
 
+TEST_F(LogFileTest, ALinkToAFileIsRefusedAndTheFileLeftAlone) {
+  std::ofstream(folder + "/target") << "precious";
+  ASSERT_EQ(::symlink("target", path.c_str()), 0);
+  const Result<LogFile> log = LogFile::create(path, {});
+  ASSERT_FALSE(log.ok());
+  EXPECT_NE(log.error().sentence.find("symbolic link"), std::string::npos);
+  EXPECT_EQ(text_of(folder + "/target"), "precious");
+}
+
 } // namespace
 } // namespace heaptape

@@ -64,7 +64,7 @@ Result<std::vector<HeapTotals>> totals_of(Session& session, const std::vector<Ma
   std::vector<Damage> damage;
   const std::vector<HeapTotals> found = totals_at(session.tape(), ordered, session.stopper(), damage);
   session.note(damage);
-  if (found.size() < ordered.size()) return Error{ErrorCode::NotFound, "stopped"};
+  if (found.size() < ordered.size()) return Error{ErrorCode::Stopped, "stopped"};
   std::vector<HeapTotals> totals;
   for (const std::uint64_t event : events) {
     const auto at = std::lower_bound(ordered.begin(), ordered.end(), event) - ordered.begin();

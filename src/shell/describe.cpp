@@ -38,6 +38,11 @@ std::string offset_words(std::uint64_t offset) {
   return offset == 0 ? "the start of" : count_of(offset, "byte") + " into";
 }
 
+std::string inherited_words(const TapeReader& tape, const Tenant& life) {
+  return fmt::format("made {} before the fork by process {}, {}", duration_text(life.age_us),
+                     tape.inheritance() ? tape.inheritance()->parent_pid : 0, kind_name(life.kind));
+}
+
 std::string life_text(Session& session, StackText& stacks, const Tenant& life) {
   const std::uint64_t now_us = session.time_us();
   std::string text = fmt::format("{}  {}\n", session.style.bold(hex(life.address)), block_words(life.size));
@@ -47,22 +52,24 @@ std::string life_text(Session& session, StackText& stacks, const Tenant& life) {
         fmt::format("  {:<10}event {:<12} {} s  {:<16} {}{}\n{:12}{}\n", what, with_separators(event), seconds_text(us),
                     ago_text(us, now_us), thread_text(session, who.thread), more, "", stacks.chain(who.stack, 4));
   };
-  line(life.from != 0 ? "realloc'd" : "made", life.event, life.time_us, life.owner,
-       life.from == life.address ? ", grown or shrunk in place"
-       : life.from != 0          ? ", moved from " + hex(life.from)
-                                 : fmt::format(", {}", kind_name(life.kind)));
+  if (life.inherited)
+    text += fmt::format("  {:<10}{}\n{:12}{}\n", "inherited", inherited_words(session.tape(), life), "",
+                        stacks.chain(life.owner.stack, 4));
+  else
+    line(life.from != 0 ? "realloc'd" : "made", life.event, life.time_us, life.owner,
+         life.from == life.address ? ", grown or shrunk in place"
+         : life.from != 0          ? ", moved from " + hex(life.from)
+                                   : fmt::format(", {}", kind_name(life.kind)));
   switch (life.ended) {
-  case LifeEnd::Live:
-    text += fmt::format("  {:<10}after {}\n", "live", duration_text(now_us - std::min(now_us, life.time_us)));
-    break;
+  case LifeEnd::Live: text += fmt::format("  {:<10}after {}\n", "live", duration_text(life.lived_us(now_us))); break;
   case LifeEnd::Released:
     line("freed", life.end_event, life.end_us, life.ender,
-         fmt::format(", {}, after {}", kind_name(life.end_kind), duration_text(life.end_us - life.time_us)));
+         fmt::format(", {}, after {}", kind_name(life.end_kind), duration_text(life.lived_us(life.end_us))));
     break;
   case LifeEnd::Reallocated:
     line("realloc'd", life.end_event, life.end_us, life.ender,
          (life.to == life.address ? ", grown or shrunk in place" : ", moved to " + hex(life.to)) + ", after " +
-             duration_text(life.end_us - life.time_us));
+             duration_text(life.lived_us(life.end_us)));
     break;
   case LifeEnd::Unseen:
     text += fmt::format("  {:<10}before event {}, which made another block here; its release is not on the tape\n",
@@ -93,6 +100,7 @@ void write_life_json(JsonWriter& json, StackText& stacks, const Tenant& life) {
   json.begin_object().field("address", std::string_view(hex(life.address))).field("size", life.size);
   json.field("kind", kind_name(life.kind)).field("event", life.event).field("time_us", life.time_us);
   json.field("thread", life.owner.thread.value);
+  if (life.inherited) json.field("inherited", true).field("age_at_fork_us", life.age_us);
   if (life.from != 0) json.field("from", std::string_view(hex(life.from)));
   json.key("stack");
   stacks.write_json(json, life.owner.stack);

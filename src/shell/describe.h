@@ -25,6 +25,8 @@ std::string a_block(std::uint64_t size);
 // Where an address lies in a block: "the start of", "16 bytes into".
 std::string offset_words(std::uint64_t offset);
 
+// Of an inherited block: "made 1.20 s before the fork by process 812, malloc"
+std::string inherited_words(const TapeReader& tape, const Tenant& life);
 // Lines about one life: what it was, who made it, who ended it, what became of it. Times are told from the cursor.
 std::string life_text(Session& session, StackText& stacks, const Tenant& life);
 

@@ -72,6 +72,9 @@ private:
       set(AddressKind::LiveBlock, tenant_of(*holder_), address_ - holder_->address);
       if (const Tenant* former = facts_.before(holder_->event)) answer_.former = *former;
       take_bad_releases();
+    } else if (const Tenant* inherited = facts_.live_inherited()) {
+      set(AddressKind::LiveBlock, *inherited, address_ - inherited->address);
+      take_bad_releases();
     } else if (is_slack) {
       set(AddressKind::PastEnd, tenant_of(*before_), behind(*before_));
     } else if (facts_.freed) {

@@ -59,7 +59,8 @@ private:
   }
 
   std::string live() const {
-    std::string text = fmt::format("{} a live {}", place_in(*answer_.block), block_words(answer_.block->size));
+    std::string text = fmt::format("{} a live {}{}", place_in(*answer_.block), block_words(answer_.block->size),
+                                   answer_.block->inherited ? ", inherited at the fork" : "");
     if (const auto& former = answer_.former) {
       // What somebody with an old pointer wants to know.
       text += fmt::format("; until {} {} {} of {}", since(former->end_us), place_in(*former), a_block(former->size),
@@ -130,6 +131,10 @@ private:
     if (answer_.kind == AddressKind::FreedBlock) add_next();
   }
   void add_maker(const Tenant& life) {
+    if (life.inherited) {
+      text_ += "  inherited: " + inherited_words(session_.tape(), life) + "\n";
+      return add_frames(life.owner.stack);
+    }
     text_ += fmt::format("  made {} by {} ({}, {})\n", since(life.time_us), thread_text(session_, life.owner.thread),
                          life.from != 0 ? "realloc of " + hex(life.from) : kind_name(life.kind),
                          moment_text(life.event, life.time_us));
@@ -146,7 +151,7 @@ private:
                          life.ended == LifeEnd::Reallocated
                              ? (life.to == life.address ? "realloc in place" : "realloc moved it to " + hex(life.to))
                              : kind_name(life.end_kind),
-                         moment_text(life.end_event, life.end_us), duration_text(life.end_us - life.time_us));
+                         moment_text(life.end_event, life.end_us), duration_text(life.lived_us(life.end_us)));
     add_frames(life.ender.stack);
   }
   void add_former(const Tenant& former) {

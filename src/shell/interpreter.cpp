@@ -62,7 +62,7 @@ Result<LineEnd> run_line(Session& session, std::string_view line, Printer& out) 
   if (name == "quit" || name == "exit" || name == "q") return LineEnd::Quit;
   const Result<const Command*> command = find_command(name);
   if (!command) return command.error();
-  if (session.should_stop()) return Error{ErrorCode::NotFound, "stopped"};
+  if (session.should_stop()) return Error{ErrorCode::Stopped, "stopped"};
   all.erase(all.begin());
   if (const Result<> done = run_command(*command.value(), session, std::move(all), out); !done) return done.error();
   return LineEnd::GoOn;

@@ -87,7 +87,7 @@ std::optional<Event> behind(const Session& session, Filter& filter, std::uint64_
 
 Result<> land(Session& session, const std::optional<Event>& found, std::string_view nothing, Printer& out) {
   if (!found) {
-    return Error{ErrorCode::NotFound,
+    return Error{session.should_stop() ? ErrorCode::Stopped : ErrorCode::NotFound,
                  std::string(session.should_stop() ? "stopped" : nothing) + "; the cursor stays where it was"};
   }
   session.move_to({found->number, found->time_us});

@@ -26,14 +26,13 @@ std::string ago(std::uint64_t then_us, std::uint64_t now_us) {
 std::string state_text(const Origin& origin) {
   const Tenant& block = *origin.block;
   switch (block.ended) {
-  case LifeEnd::Live:
-    return "live, " + duration_text(origin.time_us - std::min(origin.time_us, block.time_us)) + " old";
+  case LifeEnd::Live: return "live, " + duration_text(block.lived_us(origin.time_us)) + " old";
   case LifeEnd::Released:
     return "freed " + ago(block.end_us, origin.time_us) + ", after a life of " +
-           duration_text(block.end_us - block.time_us);
+           duration_text(block.lived_us(block.end_us));
   case LifeEnd::Reallocated:
     return (block.to == block.address ? "changed in place by realloc " : "moved to " + hex(block.to) + " by realloc ") +
-           ago(block.end_us, origin.time_us) + ", after a life of " + duration_text(block.end_us - block.time_us);
+           ago(block.end_us, origin.time_us) + ", after a life of " + duration_text(block.lived_us(block.end_us));
   case LifeEnd::Unseen: return "gone; its release is not on the tape";
   }
   return "";
@@ -53,7 +52,10 @@ public:
     const std::string how = block.from == 0               ? kind_name(block.kind)
                             : block.from == block.address ? "realloc in place"
                                                           : "realloc of " + hex(block.from);
-    text += step("Made:", block.event, block.time_us, block.owner, how);
+    if (block.inherited)
+      text += line("Made:", inherited_words(tape_, block)) + stacks_.backtrace(block.owner.stack, style_);
+    else
+      text += step("Made:", block.event, block.time_us, block.owner, how);
     if (block.ended == LifeEnd::Released || block.ended == LifeEnd::Reallocated) {
       text += step(block.ended == LifeEnd::Released ? "Freed:" : "Moved:", block.end_event, block.end_us, block.ender,
                    kind_name(block.end_kind));

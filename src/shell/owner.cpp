@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "analysis/moment/address_facts.h"
 #include "base/number_text.h"
 #include "shell/all_commands.h"
 #include "shell/describe.h"
@@ -37,6 +38,13 @@ Result<> owner(Session& session, Call& call, Printer& out) {
   const std::optional<Block> before = heap.block_before(begin);
   const std::optional<Block> after = heap.block_after(begin);
   const std::vector<PoolBlock> in_pools = pool_blocks_around(session, address.value());
+  // Blocks from before a fork are not part of the heap that the cursor has.
+  AddressFacts facts;
+  if (!holder && session.tape().inheritance()) {
+    facts = find_address_facts(session.tape(), {.address = address.value(), .event = session.event()});
+    session.note(facts.damage);
+  }
+  const Tenant* const inherited = facts.live_inherited();
   if (json) {
     JsonWriter writer;
     writer.begin_object().field("address", std::string_view(hex(address.value()))).field("event", session.event());
@@ -49,6 +57,10 @@ Result<> owner(Session& session, Call& call, Printer& out) {
         writer.null();
     }
     if (holder) writer.field("offset", address.value() - holder->address);
+    if (inherited != nullptr) {
+      writer.field("offset", address.value() - inherited->address).key("inherited");
+      write_life_json(writer, session.stacks(), *inherited);
+    }
     if (!in_pools.empty()) write_pool_blocks_json(writer.key("pool_blocks"), session, in_pools);
     out.print(writer.end_object().text() + "\n");
     return Unit{};
@@ -62,6 +74,11 @@ Result<> owner(Session& session, Call& call, Printer& out) {
     text += fmt::format("  made {} by {} ({})\n", ago_text(holder->time_us, session.time_us()),
                         thread_text(session, who.thread), moment_text(holder->event, holder->time_us));
     text += session.stacks().frames(who.stack, "    ", session.style);
+  } else if (inherited != nullptr) {
+    text += fmt::format("{} is {} a live {} at {}, inherited at the fork\n  {}\n", hex(address.value()),
+                        offset_words(address.value() - inherited->address), block_words(inherited->size),
+                        hex(inherited->address), inherited_words(session.tape(), *inherited));
+    text += session.stacks().frames(inherited->owner.stack, "    ", session.style);
   } else {
     text += fmt::format("no live block holds {} here; 'history {}' says what was there, 'explain {}' what it may be\n",
                         hex(address.value()), hex(address.value()), hex(address.value()));

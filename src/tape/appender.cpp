@@ -34,15 +34,19 @@ Error open_error(const std::string& path, int error) {
 TapeAppender::TapeAppender(TapeReader tape, UniqueFd fd, std::string path)
     : tape_(std::move(tape)), fd_(fd.get()), chunks_(std::move(fd), std::move(path), tape_.append_offset()) {}
 
-Result<TapeAppender> TapeAppender::open(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
+Result<TapeAppender> TapeAppender::open(const TapeToFinish& what) {
+  const std::string& path = what.path;
+  UniqueFd fd(what.fd >= 0 ? ::fcntl(what.fd, F_DUPFD_CLOEXEC, 0)
+                           : ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
   if (!fd) return open_error(path, errno);
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
     return errno == EWOULDBLOCK
                ? refusal(ErrorCode::Exists, path, "another heaptape is adding to it; try again when that is done")
                : open_error(path, errno);
   // Read under the lock, so that no other process has added anything since.
-  auto tape = TapeReader::open(path);
+  UniqueFd to_read(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
+  if (!to_read) return open_error(path, errno);
+  auto tape = TapeReader::adopt(std::move(to_read), path);
   if (!tape) return tape.error();
   if (tape.value().header().version_major == 0) return refusal(ErrorCode::Malformed, path, "its header is damaged");
   if (!tape.value().summary())

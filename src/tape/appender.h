@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 #include "tape/chunk_writer.h"
@@ -15,12 +16,22 @@
 
 namespace heaptape {
 
+// A tape to add to: by its name, or by a descriptor that is open for reading and writing, whatever its name is by now. The
+// descriptor stays the caller's; the name is then for sentences alone.
+struct TapeToFinish {
+  TapeToFinish(std::string tape) : path(std::move(tape)) {}
+  TapeToFinish(const char* tape) : path(tape) {}
+  TapeToFinish(std::string tape, int open_file) : path(std::move(tape)), fd(open_file) {}
+  std::string path;
+  int fd = -1; // none
+};
+
 class TapeAppender {
 public:
   // Refuses a tape without a summary (Unsupported: it is still being written, or was cut off), one that may not be
-  // written to (Denied), one that is locked by another appender (Exists), and anything that is not a tape. Writes
-  // nothing yet.
-  static Result<TapeAppender> open(const std::string& path);
+  // written to (Denied), one that is locked by another appender (Exists), and anything that is not a tape. The file is
+  // opened once: what is read is what is written to. Writes nothing yet.
+  static Result<TapeAppender> open(const TapeToFinish& tape);
 
   // The tape as it is, without what is added. Const calls may come from any thread.
   const TapeReader& tape() const { return tape_; }

@@ -1,5 +1,6 @@
 #include "tape/appender.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -142,6 +143,23 @@ TEST(TapeAppender, OneAtATime) {
   const auto first = TapeAppender::open(file.path());
   ASSERT_TRUE(first.ok());
   EXPECT_EQ(refusal_of(file.path()), ErrorCode::Exists);
+}
+
+TEST(TapeAppender, ARenamedTapeIsReachedByItsDescriptorAndWhatTookItsPlaceIsNot) {
+  const Bytes bytes = SampleTape(100).bytes(25);
+  const TapeFile file(bytes), other(bytes);
+  const UniqueFd fd(::open(file.path().c_str(), O_RDWR | O_CLOEXEC));
+  const std::string moved = file.path() + ".moved";
+  ASSERT_EQ(::rename(file.path().c_str(), moved.c_str()), 0);
+  ASSERT_EQ(::symlink(other.path().c_str(), file.path().c_str()), 0);
+  {
+    auto appender = TapeAppender::open({file.path(), fd.get()});
+    ASSERT_TRUE(appender.ok());
+    ASSERT_TRUE(appender.value().add(format::ChunkType::Index, Bytes(5, std::byte{9})).ok());
+  }
+  EXPECT_EQ(other.size(), bytes.size());
+  EXPECT_EQ(TapeReader::open(moved).value().index(), Bytes(5, std::byte{9}));
+  ::unlink(moved.c_str());
 }
 
 TEST(TapeAppender, RefusesWhatIsNoFinishedTape) {

@@ -36,6 +36,7 @@ public:
   // The end of the last whole chunk.
   std::uint64_t end_offset() const { return end_offset_; }
   const std::string& path() const { return path_; }
+  int fd() const { return fd_.get(); }
 
 private:
   Result<> write_stored(format::ChunkType type, format::Codec codec, std::size_t raw_bytes,

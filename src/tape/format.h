@@ -52,8 +52,9 @@ enum class ChunkType : std::uint8_t {
   Maps = 13,
   Cpu = 14,
   Pools = 15,
+  Inherited = 17,
 };
-inline constexpr std::uint8_t kChunkTypes = 16;
+inline constexpr std::uint8_t kChunkTypes = 18;
 
 // "EVENTS", ...; "type 77" for a number without a name.
 std::string chunk_type_name(std::uint8_t type);

@@ -8,6 +8,7 @@
 #include "tape/cpu_codec.h"
 #include "tape/event_decoder.h"
 #include "tape/event_encoder.h"
+#include "tape/inherited_codec.h"
 #include "tape/maps_codec.h"
 #include "tape/payload_fuzz_input.h"
 #include "tape/symbols_codec.h"
@@ -90,6 +91,23 @@ void check_cpu(std::span<const std::byte> input) {
     HT_CHECK(profile.segments[i - 1].number < profile.segments[i].number);
 }
 
+// Blocks that can be read can be written, and read the same.
+void check_inherited(std::span<const std::byte> input) {
+  std::vector<ForkMade> forks;
+  std::optional<Inheritance> figures;
+  std::optional<InheritedExtent> extent;
+  std::vector<std::uint64_t> releases;
+  (void)parse_inherited(input, {forks, figures, releases}, extent);
+  std::vector<InheritedBlock> blocks, back;
+  if (!parse_inherited_blocks(input, blocks)) return;
+  for (const auto& payload : encode_inheritance({.blocks = blocks.size()}, blocks, {})) {
+    std::optional<InheritedExtent> part;
+    HT_CHECK(parse_inherited(payload, {forks, figures, releases}, part));
+    if (part) HT_CHECK(parse_inherited_blocks(payload, back));
+  }
+  HT_CHECK(back == blocks && figures && figures->blocks == blocks.size());
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -115,6 +133,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   case format::ChunkType::Stacks: check_stacks(input); break;
   case format::ChunkType::Maps: check_maps(input); break;
   case format::ChunkType::Cpu: check_cpu(input); break;
+  case format::ChunkType::Inherited: check_inherited(input); break;
   default: check_events(input);
   }
   return 0;

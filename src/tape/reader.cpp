@@ -19,12 +19,17 @@ TapeReader::TapeReader(TapeReader&&) noexcept = default;
 TapeReader& TapeReader::operator=(TapeReader&&) noexcept = default;
 TapeReader::~TapeReader() = default;
 
-Result<TapeReader> TapeReader::open(const std::string& path) {
-  auto source = TapeSource::open(path);
+Result<TapeReader> TapeReader::of_source(Result<TapeSource> source, const std::string& path) {
   if (!source) return source.error();
   auto tape = load_tape(std::move(source).value(), path, Checksums::Verify);
   if (!tape) return tape.error();
   return TapeReader(std::make_unique<State>(State{std::move(tape).value()}));
+}
+
+Result<TapeReader> TapeReader::open(const std::string& path) { return of_source(TapeSource::open(path), path); }
+
+Result<TapeReader> TapeReader::adopt(UniqueFd fd, const std::string& path) {
+  return of_source(TapeSource::adopt(std::move(fd), path), path);
 }
 
 Result<TapeReader> TapeReader::from_bytes(std::span<const std::byte> file, std::string name, Checksums checksums) {
@@ -43,6 +48,8 @@ const std::vector<Mark>& TapeReader::marks() const { return state_->tape.marks; 
 const std::vector<Pool>& TapeReader::pools() const { return state_->tape.pools; }
 const Maps& TapeReader::maps() const { return state_->tape.maps; }
 const CpuProfile& TapeReader::cpu() const { return state_->tape.cpu; }
+const std::vector<ForkMade>& TapeReader::forks() const { return state_->tape.forks; }
+const std::optional<Inheritance>& TapeReader::inheritance() const { return state_->tape.inheritance; }
 const std::optional<Summary>& TapeReader::summary() const { return state_->tape.summary; }
 const Symbols& TapeReader::symbols() const { return state_->tape.symbols; }
 const std::vector<Damage>& TapeReader::damage() const { return state_->tape.damage; }
@@ -73,12 +80,11 @@ std::vector<Damage> TapeReader::check_event_chunks() const {
   return found;
 }
 
-std::optional<std::vector<std::byte>> TapeReader::read_index_part(std::uint64_t offset) const {
+std::optional<std::vector<std::byte>> TapeReader::read_payload(std::uint64_t offset, format::ChunkType type) const {
   const LoadedTape& tape = state_->tape;
   std::vector<std::byte> buffer;
   const auto header = parse_chunk_header(tape.source.read(offset, sizeof(format::ChunkHeader), buffer), tape.checksums);
-  if (!header || header->type != static_cast<std::uint8_t>(format::ChunkType::IndexPart) || header->flags != 0)
-    return std::nullopt;
+  if (!header || header->type != static_cast<std::uint8_t>(type) || header->flags != 0) return std::nullopt;
   const auto stored = tape.source.read(offset + sizeof(format::ChunkHeader), header->stored_bytes, buffer);
   if (stored.size() != header->stored_bytes ||
       (tape.checksums == Checksums::Verify && format::checksum(stored) != header->payload_checksum))
@@ -88,6 +94,30 @@ std::optional<std::vector<std::byte>> TapeReader::read_index_part(std::uint64_t 
   const auto payload = unpack_payload(*header, stored, decompressor, raw);
   if (!payload) return std::nullopt;
   return std::vector<std::byte>(payload->begin(), payload->end());
+}
+
+std::optional<std::vector<std::byte>> TapeReader::read_index_part(std::uint64_t offset) const {
+  return read_payload(offset, format::ChunkType::IndexPart);
+}
+
+std::vector<InheritedBlock> TapeReader::inherited_blocks(std::uint64_t begin, std::uint64_t end) const {
+  std::vector<InheritedBlock> blocks, some;
+  if (!inheritance()) return blocks;
+  for (const LoadedTape::InheritedChunk& chunk : state_->tape.inherited_chunks) {
+    if (chunk.extent.end <= begin || chunk.extent.begin >= end) continue;
+    const auto payload = read_payload(chunk.offset, format::ChunkType::Inherited);
+    some.clear();
+    if (payload) (void)parse_inherited_blocks(*payload, some);
+    for (InheritedBlock& block : some) {
+      const std::uint64_t bytes = std::max<std::uint64_t>(block.size, 1);
+      if (block.address >= end || (block.address < begin && begin - block.address >= bytes)) continue;
+      if (block.stack.value >= stacks().size()) block.stack = StackId();
+      blocks.push_back(block);
+    }
+  }
+  std::stable_sort(blocks.begin(), blocks.end(),
+                   [](const InheritedBlock& a, const InheritedBlock& b) { return a.address < b.address; });
+  return blocks;
 }
 
 namespace {

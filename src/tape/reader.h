@@ -12,9 +12,12 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "tape/contents.h"
 #include "tape/cpu_profile.h"
 #include "tape/event.h"
+#include "tape/format.h"
+#include "tape/inherited.h"
 #include "tape/maps.h"
 #include "tape/symbols.h"
 #include "tape/tape_parts.h"
@@ -22,12 +25,15 @@
 namespace heaptape {
 
 class EventCursor;
+class TapeSource;
 
 // Const calls may come from any thread.
 class TapeReader {
 public:
   // Reads all but the events; of these only how many there are and when. Takes milliseconds, however long the tape.
   static Result<TapeReader> open(const std::string& path);
+  // The same for a file that is open for reading, whatever its name is by now.
+  static Result<TapeReader> adopt(UniqueFd fd, const std::string& path);
   // The bytes must outlive the reader. For tests and the fuzzer.
   static Result<TapeReader> from_bytes(std::span<const std::byte> file, std::string name,
                                        Checksums checksums = Checksums::Verify);
@@ -42,12 +48,14 @@ public:
   const std::vector<Thread>& threads() const;   // by id; a damaged tape may lack some
   const std::vector<StackNode>& stacks() const; // index = StackId; [0] is "no stack"
   const std::vector<Sample>& samples() const;
-  const std::vector<Mark>& marks() const;        // in order
-  const std::vector<Pool>& pools() const;        // by number; a damaged tape may lack some
-  const Maps& maps() const;                      // empty: an older tape, or /proc could not be read
-  const CpuProfile& cpu() const;                 // stacks it names are on the tape, or 0
-  const std::optional<Summary>& summary() const; // absent: the recording was cut off, or is still running
-  const Symbols& symbols() const;                // empty: the tape was never symbolized, or nothing was known
+  const std::vector<Mark>& marks() const;                // in order
+  const std::vector<Pool>& pools() const;                // by number; a damaged tape may lack some
+  const Maps& maps() const;                              // empty: an older tape, or /proc could not be read
+  const CpuProfile& cpu() const;                         // stacks it names are on the tape, or 0
+  const std::vector<ForkMade>& forks() const;            // that the program made, in order
+  const std::optional<Inheritance>& inheritance() const; // absent: no recorded program forked it, or nothing is known
+  const std::optional<Summary>& summary() const;         // absent: the recording was cut off, or is still running
+  const Symbols& symbols() const;                        // empty: the tape was never symbolized, or nothing was known
   const std::vector<Damage>& damage() const;
   const std::vector<ChunkTypeSize>& chunk_sizes() const; // by chunk type, only those that occur
   const std::vector<EventChunkInfo>& event_chunks() const;
@@ -56,6 +64,10 @@ public:
   // Tells these events from all others: a hash over place and checksum of every readable chunk of events.
   std::uint64_t events_fingerprint() const;
   std::uint64_t unknown_chunks() const; // of a type, or with flags, that only a newer heaptape knows
+
+  // Blocks from before the fork that share a byte with [begin, end), by address. Empty without inheritance(). Reads their
+  // chunks each time; what is damaged is missing.
+  std::vector<InheritedBlock> inherited_blocks(std::uint64_t begin = 0, std::uint64_t end = ~std::uint64_t{0}) const;
 
   // Reads every chunk of events and compares its checksum, which opening leaves for later: about as quick as the disk.
   std::vector<Damage> check_event_chunks() const;
@@ -76,6 +88,8 @@ private:
   friend class EventCursor;
   struct State;
   explicit TapeReader(std::unique_ptr<State> state);
+  std::optional<std::vector<std::byte>> read_payload(std::uint64_t offset, format::ChunkType type) const;
+  static Result<TapeReader> of_source(Result<TapeSource> source, const std::string& path);
   std::unique_ptr<State> state_;
 };
 

@@ -82,6 +82,7 @@ private:
     case ChunkType::Samples:
     case ChunkType::Marks:
     case ChunkType::Pools:
+    case ChunkType::Inherited:
     case ChunkType::Maps:
     case ChunkType::Cpu:
     case ChunkType::Symbols:
@@ -121,6 +122,7 @@ private:
     case ChunkType::Samples: return parse_samples(raw, tape_.samples);
     case ChunkType::Marks: return parse_marks(raw, tape_.marks);
     case ChunkType::Pools: return parse_pools(raw, pools_);
+    case ChunkType::Inherited: return add_inherited(chunk.offset, raw);
     case ChunkType::Maps: return parse_maps(raw, tape_.maps);
     case ChunkType::Cpu: return parse_cpu(raw, tape_.cpu);
     case ChunkType::Symbols: return parse_symbols(raw, tape_.symbols);
@@ -128,6 +130,14 @@ private:
     case ChunkType::Index: tape_.index.assign(raw.begin(), raw.end()); return true;
     default: return false;
     }
+  }
+
+  // There may be millions of blocks; they are read when somebody asks for them.
+  bool add_inherited(std::uint64_t offset, std::span<const std::byte> raw) {
+    std::optional<InheritedExtent> extent;
+    if (!parse_inherited(raw, {tape_.forks, tape_.inheritance, tape_.inherited_releases}, extent)) return false;
+    if (extent) tape_.inherited_chunks.push_back({offset, *extent});
+    return true;
   }
 
   LoadedTape& tape_;

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "tape/contents.h"
 #include "tape/cpu_profile.h"
+#include "tape/inherited_codec.h"
 #include "tape/maps.h"
 #include "tape/symbols.h"
 #include "tape/tape_parts.h"
@@ -40,6 +41,14 @@ struct LoadedTape {
   std::vector<std::byte> index{};
   std::uint64_t append_offset = 0;
   std::uint64_t unknown_chunks = 0;
+  std::vector<ForkMade> forks{};
+  std::optional<Inheritance> inheritance{};
+  struct InheritedChunk {
+    std::uint64_t offset;
+    InheritedExtent extent;
+  };
+  std::vector<InheritedChunk> inherited_chunks{};
+  std::vector<std::uint64_t> inherited_releases{}; // numbers of events, in order
 };
 
 // What stands in front of the chunks.

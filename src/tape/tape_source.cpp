@@ -29,6 +29,10 @@ Result<TapeSource> TapeSource::open(const std::string& path) {
   // Without O_NONBLOCK, a named pipe would keep us waiting for a writer.
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) return open_error(path, errno);
+  return adopt(std::move(fd), path);
+}
+
+Result<TapeSource> TapeSource::adopt(UniqueFd fd, const std::string& path) {
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) return open_error(path, errno);
   if (S_ISDIR(status.st_mode))

@@ -17,6 +17,8 @@ namespace heaptape {
 class TapeSource {
 public:
   static Result<TapeSource> open(const std::string& path);
+  // A file that is open for reading; `path` is for the sentences of errors.
+  static Result<TapeSource> adopt(UniqueFd fd, const std::string& path);
   // The bytes must outlive the source.
   static TapeSource from_bytes(std::span<const std::byte> bytes);
 

@@ -189,7 +189,7 @@ TEST(TapeWriter, NeverOverwritesUnlessToldAndKeepsTheTapePrivate) {
   ::unlink(path.c_str());
 }
 
-TEST(TapeWriter, AFullDiskIsAnErrorThatSaysSo) {
+TEST(TapeWriter, ADeviceIsAnErrorThatNamesIt) {
   const Result<TapeWriter> writer = TapeWriter::create({.path = "/dev/full", .overwrite = true});
   ASSERT_FALSE(writer.ok());
   EXPECT_NE(writer.error().sentence.find("/dev/full"), std::string::npos) << writer.error().sentence;

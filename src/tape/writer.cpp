@@ -1,16 +1,13 @@
 #include "tape/writer.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
-#include "base/system_error.h"
 #include "tape/contents_codec.h"
 #include "tape/cpu_codec.h"
+#include "tape/create_file.h"
+#include "tape/inherited_codec.h"
 #include "tape/maps_codec.h"
 #include "tape/symbols_codec.h"
 
@@ -38,33 +35,13 @@ Result<> write_in_parts(std::span<const Item> items, BytesOf bytes_of, Write wri
   return Unit{};
 }
 
-Error create_error(const std::string& path, int error) {
-  const std::string tape = "cannot create the tape '" + path + "': ";
-  switch (error) {
-  case EEXIST:
-    return {ErrorCode::Exists, tape + "it already exists; choose another name with -o, or replace it with --force"};
-  case ENOENT: return {ErrorCode::NotFound, tape + "its folder does not exist; create it, or choose another with -o"};
-  case EACCES:
-  case EPERM:
-  case EROFS: return {ErrorCode::Denied, tape + system_message(error) + "; choose a place you may write to with -o"};
-  case EISDIR: return {ErrorCode::Exists, tape + "it is a directory; choose another name with -o"};
-  default: return {ErrorCode::Io, tape + system_message(error)};
-  }
-}
-
 } // namespace
 
 TapeWriter::TapeWriter(ChunkWriter chunks) : chunks_(std::move(chunks)) {}
 
 Result<TapeWriter> TapeWriter::create(const CreateTape& options) {
-  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (options.overwrite ? O_TRUNC : O_EXCL);
-  UniqueFd fd(::open(options.path.c_str(), flags, 0600));
-  if (!fd) return create_error(options.path, errno);
-  // A file that was there keeps its mode, and a tape may hold secrets.
-  struct stat status {};
-  if (options.overwrite && ::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & 0077) != 0 &&
-      ::fchmod(fd.get(), 0600) != 0)
-    return create_error(options.path, errno);
+  Result<UniqueFd> fd = create_tape_file(options.path, options.overwrite);
+  if (!fd) return fd.error();
 
   format::FileHeader header{};
   std::memcpy(header.magic, format::kMagic, sizeof header.magic);
@@ -74,7 +51,7 @@ Result<TapeWriter> TapeWriter::create(const CreateTape& options) {
   header.start_realtime_ns = options.start_realtime_ns;
   header.pid = options.pid;
   header.checksum = format::file_header_checksum(header);
-  ChunkWriter chunks(std::move(fd), options.path, 0);
+  ChunkWriter chunks(std::move(fd).value(), options.path, 0);
   if (auto written = chunks.write_bytes(std::as_bytes(std::span(&header, 1))); !written) return written.error();
   return TapeWriter(std::move(chunks));
 }
@@ -170,6 +147,16 @@ Result<> TapeWriter::add_events(EventEncoder& encoder) {
   if (encoder.empty()) return Unit{};
   const auto payload = encoder.finish();
   return chunks_.write_raw(ChunkType::Events, payload);
+}
+
+Result<> TapeWriter::add_forks(std::span<const ForkMade> forks) {
+  while (!forks.empty()) {
+    const auto part = forks.first(std::min(forks.size(), kSamplesPerChunk));
+    put_forks(part, raw_);
+    if (auto written = write_chunk(ChunkType::Inherited); !written) return written;
+    forks = forks.subspan(part.size());
+  }
+  return Unit{};
 }
 
 Result<> TapeWriter::add_summary(const Summary& summary) {

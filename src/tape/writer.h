@@ -16,6 +16,7 @@
 #include "tape/cpu_profile.h"
 #include "tape/event_encoder.h"
 #include "tape/format.h"
+#include "tape/inherited.h"
 #include "tape/maps.h"
 #include "tape/symbols.h"
 
@@ -30,7 +31,7 @@ struct CreateTape {
 
 class TapeWriter {
 public:
-  // Creates the file (mode 0600, O_EXCL unless overwrite) and writes the header.
+  // Creates the file (create_tape_file) and writes the header.
   static Result<TapeWriter> create(const CreateTape& options);
 
   // What is too large for one chunk is spread over several.
@@ -47,12 +48,15 @@ public:
   // Adds to the profile so far; a segment given again replaces the earlier. Stacks it names are given before.
   Result<> add_cpu(const CpuProfile& more);
   Result<> add_events(EventEncoder& encoder); // encoder.finish() and write; nothing when it is empty
+  Result<> add_forks(std::span<const ForkMade> forks);
   Result<> add_summary(const Summary& summary);
   Result<> add_symbols(const Symbols& symbols); // names given now replace earlier ones of the same addresses
 
   // The same names and numbers as the finished file has.
   std::uint64_t bytes_written() const { return chunks_.end_offset(); }
   const std::string& path() const { return chunks_.path(); }
+  // Open for reading too. What the file's name is by now does not matter.
+  int fd() const { return chunks_.fd(); }
 
 private:
   explicit TapeWriter(ChunkWriter chunks);

@@ -86,7 +86,34 @@ TEST_F(WriterTest, APlaceThatCannotBeWrittenToIsNamed) {
   EXPECT_NE(missing.error().sentence.find("no/such/folder.tape"), std::string::npos);
   const auto directory = TapeWriter::create({.path = folder, .overwrite = true});
   ASSERT_FALSE(directory.ok());
-  EXPECT_NE(directory.error().sentence.find("directory"), std::string::npos);
+  EXPECT_NE(directory.error().sentence.find("folder"), std::string::npos);
+}
+
+TEST_F(WriterTest, ALinkAPipeAndADeviceAreRefusedAndLeftAsTheyAre) {
+  std::ofstream(path("target")) << "precious";
+  ASSERT_EQ(::symlink("target", path("link").c_str()), 0);
+  ASSERT_EQ(::symlink("nowhere", path("loose").c_str()), 0);
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  for (const std::string& odd : {path("link"), path("loose"), path("pipe"), std::string("/dev/null")}) {
+    for (const bool overwrite : {false, true}) {
+      const auto writer = TapeWriter::create({.path = odd, .overwrite = overwrite});
+      ASSERT_FALSE(writer.ok()) << odd;
+      EXPECT_EQ(writer.error().code, ErrorCode::Usage) << writer.error().sentence;
+    }
+  }
+  EXPECT_EQ(std::filesystem::file_size(path("target")), 8u);
+  EXPECT_FALSE(std::filesystem::exists(path("nowhere")));
+}
+
+TEST_F(WriterTest, TwoWritersThatReplaceTheSameNameDoNotMix) {
+  auto first = TapeWriter::create({.path = path(), .overwrite = true, .pid = 1});
+  auto second = TapeWriter::create({.path = path(), .overwrite = true, .pid = 2});
+  ASSERT_TRUE(first.ok() && second.ok());
+  ASSERT_TRUE(second.value().add_meta({{"name", "second"}}).ok() && first.value().add_meta({{"name", "first"}}).ok());
+  const TapeReader tape = TapeReader::open(path()).value();
+  EXPECT_TRUE(tape.damage().empty());
+  EXPECT_EQ(tape.header().pid, 2u);
+  EXPECT_EQ(tape.meta().at("name"), "second");
 }
 
 // Sets the largest size a file may have, for this process, until the end of the scope.

@@ -69,6 +69,9 @@ enum class EventKind : std::uint8_t {
   // either. Releases keep their kinds. A realloc is ReallocBegin and then, instead of Realloc, this with the new block (0: none).
   PausedAlloc = 51,
   PausedRealloc = 52,
+  // The process is about to fork and its child will be recorded, too. CLOCK_MONOTONIC in ns: address field bits 0..47, size field the
+  // rest. The child says the same number (wire/handshake.h).
+  Fork = 60,
 };
 
 // Kinds that make a block live.

@@ -203,8 +203,8 @@ Index build_index(const TapeReader& tape, const MakeIndex& options) {
   return index;
 }
 
-Result<> append_index(const std::string& path, const MakeIndex& options) {
-  auto opened = TapeAppender::open(path);
+Result<> append_index(const TapeToFinish& what, const MakeIndex& options) {
+  auto opened = TapeAppender::open(what);
   if (!opened) return opened.error();
   TapeAppender& appender = opened.value();
   const TapeReader& tape = appender.tape();

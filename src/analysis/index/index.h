@@ -11,6 +11,7 @@
 #include "analysis/index/findings.h"
 #include "analysis/index/keyframe_place.h"
 #include "base/result.h"
+#include "tape/appender.h"
 #include "tape/reader.h"
 
 namespace heaptape {
@@ -51,7 +52,7 @@ Index build_index(const TapeReader& tape, const MakeIndex& options = {});
 // Makes the index in one pass and appends it to the tape. An index that is there already stays, but is not found any more. Refuses
 // a tape whose recording has not ended (Unsupported), that may not be written to (Denied), or that somebody else is writing to (Exists);
 // an Error leaves a good tape.
-Result<> append_index(const std::string& path, const MakeIndex& options = {});
+Result<> append_index(const TapeToFinish& tape, const MakeIndex& options = {});
 
 struct IndexedTape {
   TapeReader tape;

@@ -89,10 +89,13 @@ AddressFacts find_address_facts(const TapeReader& tape, const AddressQuery& quer
   const MemoryRange range{address > kMostSlack ? address - kMostSlack : 0, address + 1};
   EventPicker picker(range);
   if (query.known_start != 0) picker.expect(query.known_start);
+  const std::vector<InheritedBlock> inherited = tape.inherited_blocks(range.begin, range.end);
+  for (const InheritedBlock& block : inherited) picker.expect(block.address);
   for (;;) {
     AddressFacts facts{.address = address, .event = query.event};
     FactsListener listener(facts);
     AddressLives lives(range, listener);
+    lives.inherit(inherited);
     PoolState pools;
     const EventsPass pass = pick_events(
         tape, {.last = query.event, .stop = query.should_stop}, picker,

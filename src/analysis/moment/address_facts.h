@@ -46,6 +46,11 @@ struct AddressFacts {
 
   // The block that holds the address, or was the last to; nullptr: none ever did.
   const Tenant* last() const { return covering.empty() ? nullptr : &covering.back(); }
+  // The block from before a fork that holds the address and is still live; nullptr: there is none.
+  const Tenant* live_inherited() const {
+    const Tenant* const held = last();
+    return held != nullptr && held->inherited && held->ended == LifeEnd::Live ? held : nullptr;
+  }
   // The last of them that began before another event.
   const Tenant* before(std::uint64_t later) const;
 };

@@ -63,9 +63,12 @@ private:
 
 History history_of(const TapeReader& tape, const HistoryQuery& query) {
   EventPicker picker(query.range);
+  const std::vector<InheritedBlock> inherited = tape.inherited_blocks(query.range.begin, query.range.end);
+  for (const InheritedBlock& block : inherited) picker.expect(block.address);
   for (;;) {
     HistoryListener listener(query.range, query.most);
     AddressLives lives(query.range, listener);
+    lives.inherit(inherited);
     const EventsPass pass = pick_events(
         tape, {.last = query.until, .stop = query.should_stop}, picker, [](const Event&) { return false; },
         [&](const Event& event) { lives.apply(event); });

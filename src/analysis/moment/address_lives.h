@@ -10,6 +10,7 @@
 
 #include "analysis/heap/mapping_set.h"
 #include "analysis/moment/tenant.h"
+#include "tape/inherited.h"
 #include "tape/parallel_events.h"
 
 namespace heaptape {
@@ -80,6 +81,17 @@ public:
       make(event, event.old_address);
     } else {
       mappings_.apply(event, MappingListener{listener_, event});
+    }
+  }
+
+  // Before the first event: blocks that were there at the fork which made this process.
+  void inherit(std::span<const InheritedBlock> blocks) {
+    for (const InheritedBlock& block : blocks) {
+      if (!range_.meets(block.address, block.size)) continue;
+      Tenant& life = open_[block.address];
+      life = {.address = block.address, .size = block.size, .kind = block.kind, .owner = {block.stack, ThreadId()}};
+      life.inherited = true;
+      life.age_us = block.age_us;
     }
   }
 

@@ -9,10 +9,18 @@ void ReplayCheck::report(ReplayFinding finding) {
   if (findings_.size() < kMostFindings) findings_.push_back(finding);
 }
 
+void ReplayCheck::inherit(const std::vector<InheritedBlock>& blocks) {
+  for (const InheritedBlock& block : blocks) {
+    if (inherited_.find_overlap(block.address, block.size) == nullptr)
+      inherited_.insert({block.address, block.size, 0});
+  }
+}
+
 void ReplayCheck::add(const Event& event) {
   if (events_ != 0 && event.number != last_number_ + 1) {
     ++gaps_;
     blocks_.clear();
+    inherited_.clear();
     pools_.clear();
   }
   last_number_ = event.number;
@@ -48,6 +56,9 @@ void ReplayCheck::make(BlockIndex& blocks, const Event& event) {
     blocks.erase(other->address);
   }
   blocks.insert({event.address, event.size, event.number});
+  if (&blocks != &blocks_ || inherited_.size() == 0) return;
+  while (const BlockIndex::Block* older = inherited_.find_overlap(event.address, event.size))
+    inherited_.erase(older->address);
 }
 
 // False: the tape knows nothing of such a block.
@@ -57,6 +68,10 @@ bool ReplayCheck::release(BlockIndex& blocks, const Event& event, std::uint64_t 
     report({ReplayFault::InteriorRelease, event.number, around->event, address, 0, pool_of(event)});
   } else if (const std::uint64_t earlier = blocks.released_by(address); earlier != 0) {
     report({ReplayFault::DoubleRelease, event.number, earlier, address, 0, pool_of(event)});
+  } else if (&blocks == &blocks_ && inherited_.release(address, event.number)) {
+    return true;
+  } else if (const std::uint64_t before = &blocks == &blocks_ ? inherited_.released_by(address) : 0; before != 0) {
+    report({ReplayFault::DoubleRelease, event.number, before, address, 0, 0});
   } else {
     return false;
   }

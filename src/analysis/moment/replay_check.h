@@ -13,6 +13,7 @@
 
 #include "analysis/moment/block_index.h"
 #include "tape/event.h"
+#include "tape/inherited.h"
 
 namespace heaptape {
 
@@ -43,6 +44,10 @@ public:
 
   static constexpr std::size_t kMostFindings = 1000;
 
+  // Before the first event: blocks from before a fork. A release of one is not unknown, a second one is an error. What is
+  // made over one has ended it: where other threads allocated at the moment of the fork, it is not known exactly what was live.
+  void inherit(const std::vector<InheritedBlock>& blocks);
+
   // The next event. A gap in the numbers (a damaged tape) makes it forget all blocks.
   void add(const Event& event);
 
@@ -64,6 +69,7 @@ private:
   void report(ReplayFinding finding);
 
   BlockIndex blocks_;
+  BlockIndex inherited_;
   std::map<std::uint64_t, BlockIndex> pools_; // by number
   std::set<std::uint64_t> incomplete_pools_;
   std::vector<ReplayFinding> findings_;

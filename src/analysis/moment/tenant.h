@@ -37,7 +37,9 @@ struct Tenant {
   std::uint64_t event = 0;
   std::uint64_t time_us = 0;
   Owner owner{};
-  std::uint64_t from = 0; // a realloc made it of the block at this address; 0: it did not
+  bool inherited = false; // the parent made it, before the fork: event and time are 0, the owner's thread is not known
+  std::uint64_t age_us = 0; // inherited: at the fork
+  std::uint64_t from = 0;   // a realloc made it of the block at this address; 0: it did not
 
   LifeEnd ended = LifeEnd::Live;
   EventKind end_kind = EventKind::None;
@@ -45,6 +47,11 @@ struct Tenant {
   std::uint64_t end_us = 0;
   Owner ender{};        // stack and thread of that event
   std::uint64_t to = 0; // Reallocated: where its successor is
+
+  // How long it had lived at this time, or up to its end.
+  std::uint64_t lived_us(std::uint64_t until_us) const {
+    return age_us + until_us - (until_us < time_us ? until_us : time_us);
+  }
 
   friend bool operator==(const Tenant&, const Tenant&) = default;
 };

@@ -8,7 +8,7 @@
 
 namespace heaptape::cli {
 
-// For CollectorOptions::finish; empty when the options want nothing.
+// For CollectorOptions::finish.
 std::function<void(CollectorResult&)> tape_finisher(const CollectorOptions& options);
 
 // What a collector runs to answer heaptape_where(): this heaptape again, whatever has become of its file.

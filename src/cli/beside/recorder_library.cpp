@@ -1,5 +1,6 @@
 #include "cli/beside/recorder_library.h"
 
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <array>
@@ -35,8 +36,14 @@ Result<std::string> fit_for_preload(const std::string& path) {
 Result<std::string> own_path() {
   char path[PATH_MAX];
   const ssize_t size = ::readlink("/proc/self/exe", path, sizeof path);
-  if (size <= 0) return Error{ErrorCode::Io, std::string("cannot read /proc/self/exe: ") + std::strerror(errno)};
-  return std::string(path, static_cast<std::size_t>(size));
+  if (size > 0) return std::string(path, static_cast<std::size_t>(size));
+  const int reason = errno;
+  // Without /proc: as it was started.
+  const auto* started = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+  if (started != nullptr) {
+    if (std::string found = absolute(started); !found.empty()) return found;
+  }
+  return Error{ErrorCode::Io, std::string("cannot read /proc/self/exe: ") + std::strerror(reason)};
 }
 
 Result<std::string> find_recorder_library(const std::string& binary, const char* chosen) {

@@ -44,4 +44,11 @@ bool is_being_written(const std::string& tape) {
   return false;
 }
 
+bool is_abandoned(const std::string& tape) {
+  struct stat facts {};
+  const bool can_tell = ::stat(tape.c_str(), &facts) == 0 && (::geteuid() == 0 || ::geteuid() == facts.st_uid) &&
+                        ::access("/proc/self/fd", R_OK) == 0;
+  return can_tell && !is_being_written(tape);
+}
+
 } // namespace heaptape::cli

@@ -9,4 +9,7 @@ namespace heaptape::cli {
 // the index on its tape no longer answers, but is not gone.
 bool is_being_written(const std::string& tape);
 
+// Nobody does, as far as this user can tell.
+bool is_abandoned(const std::string& tape);
+
 } // namespace heaptape::cli

@@ -1,4 +1,5 @@
 // heaptape info: what a tape holds.
+#include "cli/beside/tape_in_use.h"
 #include "cli/commands/commands.h"
 #include "cli/options/choose_tape.h"
 #include "cli/options/command_line.h"
@@ -35,7 +36,8 @@ int info(Arguments arguments) {
 
   const Result<TapeReader> tape = open_chosen_tape(choice);
   if (!tape) return fail(tape.error());
-  const TapeFacts facts = gather_facts(tape.value());
+  TapeFacts facts = gather_facts(tape.value());
+  facts.abandoned = !facts.finished && is_abandoned(choice.path);
   Output output;
   output.print("{}", json ? info_json(choice.path, tape.value(), facts)
                           : info_text(choice.path, tape.value(), facts, {.list_all = all}));

@@ -134,7 +134,10 @@ int run(RecordRequest& request) {
                                                 .started = [&](const std::string& tape) {
                                                   if (view) view->show(tape);
                                                 }});
-  return outcome ? end_with(outcome.value()) : fail(outcome.error());
+  if (outcome) return end_with(outcome.value());
+  if (outcome.error().code != ErrorCode::Exhausted) return fail(outcome.error());
+  say("cannot record: " + outcome.error().sentence + "; the program runs unrecorded");
+  return become(program.value());
 }
 
 // Options that are read as text and then parsed by the same functions as their variables.

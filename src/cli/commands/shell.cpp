@@ -96,7 +96,7 @@ public:
     }
     const bool stopped = session_.should_stop();
     session_.go_on(); // the next line is another matter
-    if (stopped && (end || !end.error().sentence.starts_with("stopped"))) say("stopped");
+    if (stopped && (end || end.error().code != ErrorCode::Stopped)) say("stopped");
     if (!end) {
       say(end.error().sentence);
       failed_ = true;

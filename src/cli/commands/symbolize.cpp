@@ -1,7 +1,11 @@
 // heaptape symbolize: names for a tape's frames, from the files present now.
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
 
 #include "base/number_text.h"
+#include "base/system_error.h"
 #include "cli/commands/commands.h"
 #include "cli/options/choose_tape.h"
 #include "cli/options/command_line.h"
@@ -43,6 +47,14 @@ void print_module(Output& output, const ModuleSymbolsFound& module) {
   for (const std::string& problem : module.problems) output.print("    {}\n", printable(problem));
 }
 
+Result<> check_folder(const char* option, const std::string& folder) {
+  struct stat facts {};
+  if (::stat(folder.c_str(), &facts) != 0)
+    return Error{ErrorCode::NotFound, std::string(option) + ": " + folder + ": " + system_message(errno)};
+  if (!S_ISDIR(facts.st_mode)) return Error{ErrorCode::Usage, std::string(option) + ": " + folder + " is not a folder"};
+  return Unit{};
+}
+
 } // namespace
 
 int symbolize(Arguments arguments) {
@@ -57,6 +69,12 @@ int symbolize(Arguments arguments) {
   list.flag("--no-debuginfod", no_debuginfod, "do not ask the servers in $DEBUGINFOD_URLS");
   list.flag("-q,--quiet", quiet, "do not list what was found");
   if (const auto status = parse(list, kHelp, arguments)) return *status;
+  for (const std::string& folder : debug_dirs) {
+    if (const Result<> checked = check_folder("--debug-dir", folder); !checked) return fail(checked.error());
+  }
+  if (!how.options.sysroot.empty()) {
+    if (const Result<> checked = check_folder("--sysroot", how.options.sysroot); !checked) return fail(checked.error());
+  }
   how.options.debug_dirs.insert(how.options.debug_dirs.begin(), debug_dirs.begin(), debug_dirs.end());
   how.options.debuginfod = !no_debuginfod;
   if (const Result<TapeReader> tape = open_chosen_tape(choice); !tape) return fail(tape.error());

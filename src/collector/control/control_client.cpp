@@ -85,6 +85,8 @@ Error not_recorded(pid_t program) {
   if (program <= 0 || (::kill(program, 0) != 0 && errno == ESRCH)) {
     return {ErrorCode::NotFound, "there is no " + who + "; 'heaptape ps' lists what is being recorded"};
   }
+  if (const Result<> folder = check_control_folder(); !folder)
+    return {ErrorCode::Denied, who + " cannot be reached: " + folder.error().sentence};
   const std::string name = name_of_process(program);
   return {ErrorCode::NotFound, who + (name.empty() ? "" : " (" + printable(name) + ")") +
                                    " is running but not being recorded by you; heaptape must start a program to record "
@@ -114,14 +116,12 @@ Result<LiveRecording> ask_for_recording(pid_t program, const ControlRequest& req
 
 Result<std::vector<LiveRecording>> live_recordings() {
   std::vector<LiveRecording> found;
-  const std::vector<std::string> folders = control_folders();
-  if (folders.size() == 1 && ::access(folders.front().c_str(), R_OK | X_OK) != 0 && errno != ENOENT) {
-    return Error{ErrorCode::Denied, "cannot read " + folders.front() + ": " + system_message(errno)};
-  }
   for (const std::string& path : control_sockets(0)) {
     const std::optional<Answer> answer = ask(path, {.ask = ControlAsk::Info});
     if (answer && answer->reply.refusal.empty()) found.push_back(answer->reply.recording);
   }
+  // Root sees what others record even where its own folder cannot be used.
+  if (const Result<> folder = check_control_folder(); found.empty() && !folder) return folder.error();
   std::sort(found.begin(), found.end(), [](const LiveRecording& a, const LiveRecording& b) { return a.pid < b.pid; });
   return found;
 }

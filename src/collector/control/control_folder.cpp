@@ -7,9 +7,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+
+#include "base/file_kind.h"
+#include "base/system_error.h"
 
 namespace heaptape {
 
@@ -22,15 +26,30 @@ std::string variable(const char* name) {
 
 std::string folder_of(uid_t user) { return "/tmp/heaptape-" + std::to_string(user); }
 
-bool is_ours_alone(const std::string& folder) {
+// Empty: only its user may enter it. Else what is wrong with it.
+std::string fault_of(const std::string& folder) {
   struct stat facts {};
-  return ::lstat(folder.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == ::geteuid() &&
-         (facts.st_mode & 077) == 0;
+  if (::lstat(folder.c_str(), &facts) != 0) return system_message(errno);
+  if (!S_ISDIR(facts.st_mode))
+    return std::string("it is ") + (S_ISREG(facts.st_mode) ? "a file" : file_kind_text(facts.st_mode));
+  if (facts.st_uid != ::geteuid()) return "it belongs to another user";
+  if ((facts.st_mode & 077) == 0) return "";
+  char mode[8];
+  std::snprintf(mode, sizeof mode, "%o", static_cast<unsigned>(facts.st_mode & 0777));
+  return "others may enter it (mode " + std::string(mode) + ")";
 }
 
-bool make_one(const std::string& folder) {
-  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return false;
-  return is_ours_alone(folder);
+bool is_ours_alone(const std::string& folder) { return fault_of(folder).empty(); }
+
+// The folder, or why it cannot be used.
+Result<std::string> make_one(const std::string& folder) {
+  const bool made = ::mkdir(folder.c_str(), 0700) == 0;
+  const int reason = errno;
+  const std::string fault = made || reason == EEXIST ? fault_of(folder) : system_message(reason);
+  if (fault.empty()) return folder;
+  return Error{ErrorCode::Denied, folder + " cannot hold the sockets of recordings: " + fault +
+                                      "; it must be a folder of "
+                                      "yours alone (mkdir -m 700)"};
 }
 
 template <class Visit>
@@ -46,20 +65,31 @@ bool all_digits(std::string_view text) {
 } // namespace
 
 Result<std::string> make_control_folder() {
+  if (const char* given = std::getenv("HEAPTAPE_RUNTIME_DIR"); given != nullptr && *given != 0 && *given != '/')
+    return Error{ErrorCode::Usage, std::string("HEAPTAPE_RUNTIME_DIR: '") + given + "' is not an absolute path"};
   if (const std::string chosen = variable("HEAPTAPE_RUNTIME_DIR"); !chosen.empty()) {
-    if (make_one(chosen)) return chosen;
-    return Error{ErrorCode::Denied,
-                 "HEAPTAPE_RUNTIME_DIR: " + chosen + " must be a folder that you own, with mode 700"};
+    Result<std::string> folder = make_one(chosen);
+    return folder ? folder : Error{folder.error().code, "HEAPTAPE_RUNTIME_DIR: " + folder.error().sentence};
   }
   // The longest name of a socket in it must fit, too.
   constexpr std::size_t kLongest = sizeof(sockaddr_un::sun_path) - 32;
   if (const std::string runtime = variable("XDG_RUNTIME_DIR"); !runtime.empty() && runtime.size() < kLongest) {
     // The program's environment may be that of another user.
-    if (is_ours_alone(runtime) && make_one(runtime + "/heaptape")) return runtime + "/heaptape";
+    if (is_ours_alone(runtime)) {
+      if (Result<std::string> folder = make_one(runtime + "/heaptape")) return folder;
+    }
   }
-  const std::string folder = folder_of(::geteuid());
-  if (make_one(folder)) return folder;
-  return Error{ErrorCode::Denied, folder + " must be a folder that you own, with mode 700"};
+  return make_one(folder_of(::geteuid()));
+}
+
+Result<> check_control_folder() {
+  const char* const chosen = std::getenv("HEAPTAPE_RUNTIME_DIR");
+  const std::string folder = chosen == nullptr || *chosen == 0 ? folder_of(::geteuid()) : chosen;
+  struct stat facts {};
+  // Where there is none, there is nothing to find; a collector would make it.
+  if (::lstat(folder.c_str(), &facts) != 0) return Unit{};
+  if (const Result<std::string> usable = make_control_folder(); !usable) return usable.error();
+  return Unit{};
 }
 
 std::vector<std::string> control_folders() {

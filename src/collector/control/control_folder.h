@@ -22,6 +22,9 @@ namespace heaptape {
 // user.
 Result<std::string> make_control_folder();
 
+// Why collectors of this user cannot be reached: the folder is there and cannot be used. Makes nothing.
+Result<> check_control_folder();
+
 // Every folder in which sockets of this user may be; of all users if this is root. They need not exist.
 std::vector<std::string> control_folders();
 

@@ -10,8 +10,9 @@ namespace {
 
 constexpr std::uint32_t kRequestMagic = 0x7143'7448; // "HtCq"
 constexpr std::uint32_t kReplyMagic = 0x7243'7448;   // "HtCr"
-constexpr std::uint8_t kControlVersion = 1;
-constexpr std::size_t kLongestText = 4096; // a path
+constexpr std::uint8_t kControlVersion = 2;
+constexpr std::size_t kLongestText = 4096;    // a path
+constexpr std::size_t kLongestCommand = 3000; // so that all of it fits into one message
 
 std::string_view kept(const std::string& text, std::size_t most) { return std::string_view(text).substr(0, most); }
 
@@ -44,6 +45,7 @@ std::vector<std::byte> encode_control(const ControlReply& reply) {
   writer.text(kept(reply.refusal, kLongestText));
   writer.varint(static_cast<std::uint64_t>(std::max<pid_t>(recording.pid, 0)));
   writer.varint(static_cast<std::uint64_t>(std::max<pid_t>(recording.collector, 0)));
+  writer.varint(static_cast<std::uint64_t>(std::max<pid_t>(recording.parent, 0)));
   for (const std::uint64_t number :
        {recording.started_realtime_ns, recording.elapsed_us, recording.events, recording.live_bytes,
         recording.live_blocks, recording.peak_bytes, recording.tape_bytes}) {
@@ -51,6 +53,7 @@ std::vector<std::byte> encode_control(const ControlReply& reply) {
   }
   writer.text(kept(recording.program, kLongestText));
   writer.text(kept(recording.tape, kLongestText));
+  writer.text(kept(recording.command, kLongestCommand));
   return bytes;
 }
 
@@ -75,6 +78,7 @@ std::optional<ControlReply> parse_control_reply(std::span<const std::byte> bytes
   reply.refusal = reader.text();
   recording.pid = read_pid(reader);
   recording.collector = read_pid(reader);
+  recording.parent = read_pid(reader);
   for (std::uint64_t* number :
        {&recording.started_realtime_ns, &recording.elapsed_us, &recording.events, &recording.live_bytes,
         &recording.live_blocks, &recording.peak_bytes, &recording.tape_bytes}) {
@@ -82,6 +86,7 @@ std::optional<ControlReply> parse_control_reply(std::span<const std::byte> bytes
   }
   recording.program = reader.text();
   recording.tape = reader.text();
+  recording.command = reader.text();
   if (!reader.done()) return std::nullopt;
   return reply;
 }

@@ -36,6 +36,7 @@ struct ControlRequest {
 struct LiveRecording {
   pid_t pid = 0;       // of the program, as the collector sees it
   pid_t collector = 0; // of the collector
+  pid_t parent = 0;    // of the process that started it; 0: not known
   std::uint64_t started_realtime_ns = 0;
   std::uint64_t elapsed_us = 0; // since then
   std::uint64_t events = 0;     // so far, written or not
@@ -45,6 +46,7 @@ struct LiveRecording {
   std::uint64_t tape_bytes = 0;
   std::string program{}; // path of the executable
   std::string tape{};    // absolute path
+  std::string command{}; // its arguments, each terminated by a NUL byte; the last may be cut
   friend bool operator==(const LiveRecording&, const LiveRecording&) = default;
 };
 

@@ -21,6 +21,7 @@ namespace {
 LiveRecording sample_recording() {
   return {.pid = ::getpid(),
           .collector = 4712,
+          .parent = 4710,
           .started_realtime_ns = 1'700'000'000'000'000'000,
           .elapsed_us = 12'500'000,
           .events = 1'234'567,
@@ -29,7 +30,8 @@ LiveRecording sample_recording() {
           .peak_bytes = 8192,
           .tape_bytes = 777,
           .program = "/usr/bin/server",
-          .tape = "/tmp/server.tape"};
+          .tape = "/tmp/server.tape",
+          .command = std::string("./server\0--port\0", 16)};
 }
 
 TEST(ControlMessage, ARequestReadsBackAsItWasSent) {
@@ -237,6 +239,16 @@ TEST_F(ControlTest, AFolderThatOthersMayEnterIsRefused) {
   const auto opened = ControlServer::open(::getpid(), [] {});
   ASSERT_FALSE(opened.ok());
   EXPECT_NE(opened.error().sentence.find("700"), std::string::npos);
+}
+
+TEST_F(ControlTest, WhoFindsNothingInAFolderThatIsNotPrivateIsToldWhy) {
+  ASSERT_EQ(::chmod(folder.c_str(), 0755), 0);
+  const auto all = live_recordings();
+  ASSERT_FALSE(all.ok());
+  EXPECT_NE(all.error().sentence.find("mode 755"), std::string::npos) << all.error().sentence;
+  const auto one = flush_tape(::getpid());
+  ASSERT_FALSE(one.ok());
+  EXPECT_NE(one.error().sentence.find("mode 755"), std::string::npos) << one.error().sentence;
 }
 
 TEST_F(ControlTest, APathThatIsTooLongForASocketIsRefused) {

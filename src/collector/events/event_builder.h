@@ -28,6 +28,7 @@
 #include "collector/rings/ring_set.h"
 #include "collector/rings/tick_clock.h"
 #include "tape/event.h"
+#include "tape/inherited.h"
 
 namespace heaptape {
 
@@ -55,6 +56,7 @@ public:
   CpuCollector& cpu() { return cpu_; }
   const CpuCollector& cpu() const { return cpu_; }
   PoolCollector& pools() { return pools_; }
+  std::vector<ForkMade>& forks() { return forks_; } // not yet written
   std::uint64_t reordered() const { return reordered_; }
   // Records that make no sense: unknown kinds, allocations at address 0.
   std::uint64_t damaged() const { return damaged_; }
@@ -66,6 +68,7 @@ protected:
   PausedBlocks paused_;
   CpuCollector cpu_;
   PoolCollector pools_;
+  std::vector<ForkMade> forks_;
   std::uint64_t count_ = 0;
   std::uint64_t reordered_ = 0;
   std::uint64_t damaged_ = 0;

@@ -158,6 +158,9 @@ template <class Sink>
     break;
   case EventKind::PoolName: pools_.add_name(item, marks_.take_text(item.slot, item.address())); break;
   case EventKind::PoolBegin: pools_.begin_large(item); break;
+  case EventKind::Fork:
+    forks_.push_back({item.size() << 48 | item.address(), count_, clock_.plain_us(item.time())});
+    break;
   case EventKind::PoolAlloc:
   case EventKind::PoolFree: take_in_pool(item); break;
   default: ++damaged_; break;

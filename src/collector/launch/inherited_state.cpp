@@ -18,7 +18,8 @@ void open_closed_standard_descriptors() {
 
 } // namespace
 
-InheritedState::InheritedState() : limits_{{{RLIMIT_AS, {}}, {RLIMIT_FSIZE, {}}, {RLIMIT_CPU, {}}}} {
+InheritedState::InheritedState()
+    : limits_{{{RLIMIT_AS, {}}, {RLIMIT_FSIZE, {}}, {RLIMIT_CPU, {}}, {RLIMIT_NOFILE, {}}}} {
   open_closed_standard_descriptors();
   ::sigprocmask(SIG_SETMASK, nullptr, &mask_);
   struct sigaction by_default {};

@@ -37,7 +37,7 @@ private:
 
   sigset_t mask_{};
   struct sigaction child_action_ {};
-  std::array<Limit, 3> limits_;
+  std::array<Limit, 4> limits_;
 };
 
 } // namespace heaptape

@@ -13,11 +13,15 @@
 #include <utility>
 #include <vector>
 
+#include "base/number_text.h"
+#include "base/signal_name.h"
 #include "base/unique_fd.h"
 #include "collector/launch/inherited_state.h"
 #include "collector/launch/signal_relay.h"
 #include "collector/recording/collector_process.h"
+#include "collector/recording/summary_text.h"
 #include "collector/rings/shared_memory.h"
+#include "tape/reader.h"
 
 namespace heaptape {
 namespace {
@@ -29,7 +33,7 @@ struct Pipe {
   UniqueFd read_end, write_end;
 };
 
-Error system_error(const std::string& what) { return {ErrorCode::Io, what + ": " + std::strerror(errno)}; }
+Error system_error(const std::string& what) { return {ErrorCode::Exhausted, what + ": " + std::strerror(errno)}; }
 
 Result<Pipe> make_pipe() {
   int ends[2];
@@ -164,6 +168,23 @@ Result<Prepared> prepare(const Launch& launch) {
   return Prepared{std::move(collector).value(), std::move(fd), std::move(environment)};
 }
 
+// What is left of a recording whose collector was killed.
+std::string killed_text(int signal, const std::string& tape) {
+  std::string text = "the collector was killed by " + signal_name(signal);
+  if (tape.empty()) return text + "; nothing more is recorded";
+  const Result<TapeReader> left = TapeReader::open(tape);
+  if (!left) return text + "; nothing is left of the tape: " + left.error().sentence;
+  if (left.value().summary())
+    return text + " when the tape " + tape +
+           " was complete; names and index may be missing: 'heaptape symbolize' and "
+           "'heaptape index' add them";
+  const auto& chunks = left.value().event_chunks();
+  const std::uint64_t last_us = chunks.empty() ? 0 : chunks.back().last_us;
+  return text + "; the program goes on unrecorded. The tape " + tape + " ends there: it holds " +
+         count_of(left.value().event_count(), "event") + ", up to " +
+         decimal_text(static_cast<double>(last_us) / 1e6, 2) + " s; what came later, names and index are missing";
+}
+
 } // namespace
 
 int exit_status_of(int wait_status) {
@@ -173,8 +194,13 @@ int exit_status_of(int wait_status) {
 Result<LaunchOutcome> launch(const Launch& launch) {
   InheritedState inherited;
   inherited.hold_signals();
+  // The caller may still run the program in another way.
+  const auto give_up = [&](const Error& error) {
+    inherited.restore_for_program();
+    return error;
+  };
   Result<Prepared> prepared = prepare(launch);
-  if (!prepared) return prepared.error();
+  if (!prepared) return give_up(prepared.error());
   CollectorProcess& collector = prepared.value().collector;
   const auto call_off = [&] {
     collector.cancel();
@@ -185,13 +211,13 @@ Result<LaunchOutcome> launch(const Launch& launch) {
   prepared.value().memory_fd.reset();
   if (!program) {
     call_off();
-    return program.error();
+    return give_up(program.error());
   }
   const Result<std::string> tape = collector.open_tape(program.value().pid(), launch.name);
   if (!tape) {
     program.value().reap();
     call_off();
-    return tape.error();
+    return give_up(tape.error());
   }
   if (launch.started) launch.started(tape.value());
   if (inherited.asked_to_end()) {
@@ -206,11 +232,18 @@ Result<LaunchOutcome> launch(const Launch& launch) {
     return not_executed(launch.name, launch.program.path, reason);
   }
 
-  const int status = wait_and_relay(program.value().pid());
+  bool told = false;
+  const auto tell_if_killed = [&] {
+    if (told || !collector.is_killed()) return;
+    told = true;
+    print_line(killed_text(collector.killed_by(), tape.value()));
+  };
+  const int status = wait_and_relay(program.value().pid(), tell_if_killed);
   inherited.drop_signals();
   inherited.let_signals_act(); // so that an impatient user can leave; the collector finishes by itself
   collector.program_ended(status);
-  (void)collector.wait(); // it has said what went wrong; our status is the program's
+  (void)collector.wait(); // it has said what went wrong, if it could; our status is the program's
+  tell_if_killed();
   return LaunchOutcome{exit_status_of(status), ""};
 }
 

@@ -36,7 +36,8 @@ struct LaunchOutcome {
 };
 
 // Runs the program to its end and waits until its tape is finished. Call it once, while the process has one thread.
-// Error: the recording could not begin, for instance because the tape cannot be created, and the program was not run.
+// Error: the recording could not begin, for instance because the tape cannot be created, and the program was not run;
+// Exhausted: for want of descriptors, memory or processes, which the program may not need. Then run_unrecorded() may follow.
 Result<LaunchOutcome> launch(const Launch& launch);
 
 // Becomes the program, unrecorded. Returns only when that fails.

@@ -93,7 +93,7 @@ bool is_for_program(const siginfo_t& signal, pid_t program, bool session_leader)
   return sent && signal.si_pid != program;
 }
 
-int wait_and_relay(pid_t program) {
+int wait_and_relay(pid_t program, const std::function<void()>& child_changed) {
   sigset_t all;
   ::sigfillset(&all);
   const bool session_leader = ::getsid(0) == ::getpid();
@@ -108,6 +108,7 @@ int wait_and_relay(pid_t program) {
     }
     siginfo_t signal{};
     if (::sigwaitinfo(&all, &signal) < 0) continue;
+    if (signal.si_signo == SIGCHLD && child_changed) child_changed();
     if (is_for_program(signal, program, session_leader)) pass_on(signal, program);
   }
 }

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -32,6 +33,7 @@ constexpr std::uint64_t kMs = 1'000'000;
 constexpr std::uint64_t kShortestRest = 50 * kUs;
 constexpr std::uint64_t kLongestRest = 50 * kMs;
 constexpr std::uint64_t kReplacedEvery = 100 * kMs;
+constexpr std::uint64_t kLimitsEvery = 20 * kMs;
 constexpr std::uint64_t kTimeToEnd = 10'000 * kMs; // for a program that was asked to
 constexpr std::uint64_t kStatusPatienceMs = 2'000; // the launcher reaps the program right after we see it end
 
@@ -54,6 +56,27 @@ const char* sentence_for(wire::OffReason reason) {
   return "";
 }
 
+// Those of the program are not meant for us. What only root may raise above the hard limit stays there.
+void raise_own_limits() {
+  for (const auto resource : {RLIMIT_CPU, RLIMIT_AS, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_NOFILE}) {
+    rlimit limit{};
+    if (::getrlimit(resource, &limit) != 0) continue;
+    const rlimit none{RLIM_INFINITY, RLIM_INFINITY}, hard{limit.rlim_max, limit.rlim_max};
+    if (resource == RLIMIT_NOFILE || ::setrlimit(resource, &none) != 0) ::setrlimit(resource, &hard);
+  }
+}
+
+// The kernel kills a process that reaches its hard limit; before that the tape wants its end.
+bool cpu_time_runs_out() {
+  static const std::uint64_t s_allowed = cpu_seconds_allowed();
+  if (s_allowed == 0) return false;
+  constexpr std::uint64_t kToFinish = 300 * kMs;
+  timespec used{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  const auto used_ns = static_cast<std::uint64_t>(used.tv_sec) * 1'000 * kMs + static_cast<std::uint64_t>(used.tv_nsec);
+  return used_ns + kToFinish >= s_allowed * 1'000 * kMs;
+}
+
 } // namespace
 
 // A robust mutex shared between processes; the kernel marks its first word when we die. The thread must never give it
@@ -68,6 +91,11 @@ void hold_life_mutex(wire::Header& header) {
   ::pthread_mutex_init(mutex, &attributes);
   ::pthread_mutexattr_destroy(&attributes);
   ::pthread_mutex_lock(mutex);
+}
+
+std::uint64_t cpu_seconds_allowed() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_CPU, &limit) != 0 || limit.rlim_max == RLIM_INFINITY ? 0 : limit.rlim_max;
 }
 
 void prepare_collector_process(const SharedMemory& memory, int keep) {
@@ -96,6 +124,7 @@ void prepare_collector_process(const SharedMemory& memory, int keep) {
   }
   ::syscall(SYS_close_range, from, UINT_MAX, 0);
 
+  raise_own_limits();
   hold_life_mutex(memory.header());
 }
 
@@ -103,7 +132,7 @@ Collector::Collector(const CollectorOptions& options, SharedMemory memory, pid_t
                      ProgramOrigin origin)
     : options_(options), memory_(std::move(memory)), program_(program), program_name_(std::move(program_name)),
       origin_(std::move(origin)) {
-  if (options.finish && !options.program.empty()) executable_ = open_regular_file(options.program);
+  if (options.finish && options.symbols && !options.program.empty()) executable_ = open_regular_file(options.program);
 }
 
 Result<> Collector::create_tape(pid_t program_pid) {
@@ -135,6 +164,8 @@ Result<> Collector::create_tape(pid_t program_pid) {
   // Before the program runs, so that anyone who sees it can ask. A recording without this socket is still a recording.
   if (Result<std::unique_ptr<ControlServer>> opened = ControlServer::open(program_pid, [this] { wake(); })) {
     control_ = std::move(opened).value();
+  } else {
+    unreachable_ = "other commands cannot reach this recording: " + opened.error().sentence;
   }
   return Unit{};
 }
@@ -276,6 +307,8 @@ ControlReply Collector::reply_to(const ControlRequest& request, Recording& recor
   reply.recording.collector = ::getpid();
   reply.recording.started_realtime_ns = tape_start_realtime_ns_;
   reply.recording.program = recording.executable();
+  reply.recording.command = recording.command();
+  reply.recording.parent = recording.parent();
   if (!tape_path_.empty()) reply.recording.tape = std::filesystem::absolute(tape_path_).lexically_normal();
   return reply;
 }
@@ -311,6 +344,7 @@ std::optional<Left> Collector::see_to_door() {
 Left Collector::follow(Recording& recording, ProgramEnd& end, CollectorResult& result, const Tell& tell) {
   WhereDesk desk(memory_, options_.where_command);
   std::uint64_t last_ns = monotonic_ns(), next_replaced_ns = last_ns + kReplacedEvery;
+  std::uint64_t next_limit_ns = last_ns;
   while (!end.gone()) {
     const std::uint64_t now_ns = monotonic_ns();
     const Round round = recording.step(now_ns);
@@ -322,6 +356,10 @@ Left Collector::follow(Recording& recording, ProgramEnd& end, CollectorResult& r
     serve(recording, desk);
     if (const std::optional<Left> left = see_to_door()) return *left;
     if (stop_asked_ || (options_.should_stop && options_.should_stop())) return Left::Stopped;
+    if (now_ns >= next_limit_ns) {
+      next_limit_ns = now_ns + kLimitsEvery;
+      if (cpu_time_runs_out()) return Left::OutOfTime;
+    }
     if (recording.wants_stop()) stop_program(end, now_ns);
     std::uint64_t rest = rest_after(round, now_ns - last_ns);
     if (recording.is_awaited(now_ns)) rest = std::min(rest, kShortestRest);
@@ -367,7 +405,8 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
   memory_.close_fd();
   Recording recording(memory_, writer_ ? &*writer_ : nullptr,
                       {program_, tape_start_ns_, known_facts(), options_.max_tape_bytes,
-                       options_.finish != nullptr && writer_.has_value(), std::move(executable_), watcher_.get()});
+                       options_.finish != nullptr && options_.symbols && writer_.has_value(), std::move(executable_),
+                       watcher_.get()});
 
   const Left left = follow(recording, end, result, tell);
   if (control_) control_->close("the recording is over");
@@ -382,12 +421,15 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
   } else if (left == Left::Stopped) {
     ending = Ending::CollectorStopped;
     note = "it was asked to";
+  } else if (left == Left::OutOfTime) {
+    ending = Ending::CollectorStopped;
+    note = "the limit on CPU time (ulimit -t) leaves the collector no more";
   } else if (left == Left::Handed) {
     ending = Ending::CollectorStopped;
     note = "the program that it started is recorded instead";
   }
   // The events are worth more than how it ended: they come first.
-  if (left == Left::Stopped || left == Left::Handed)
+  if (left == Left::Stopped || left == Left::Handed || left == Left::OutOfTime)
     recording.break_off();
   else
     recording.drain();
@@ -408,7 +450,11 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
   }
   const auto reason = static_cast<wire::OffReason>(memory_.header().off_reason.load(std::memory_order_relaxed));
   if (result.problem.empty()) result.problem = recording.is_written_over() ? kWrittenOver : sentence_for(reason);
+  result.whole = result.problem.empty();
+  if (left == Left::OutOfTime && result.problem.empty())
+    result.problem = "recording stopped: " + note + "; the program goes on";
   result.tape = tape_path_;
+  if (writer_) result.tape_fd.reset(::fcntl(writer_->fd(), F_DUPFD_CLOEXEC, 0));
   result.tape_bytes = writer_ ? writer_->bytes_written() : 0;
   if (watcher_) result.log = watcher_->file();
   result.files = std::move(recording.files());

@@ -26,10 +26,11 @@ namespace heaptape {
 
 // Why the collector no longer follows the program.
 enum class Left : std::uint8_t {
-  Gone,     // it has ended
-  Replaced, // the process became another program, which may knock at the door
-  Handed,   // it has started the program that was meant, which waits at the door
-  Stopped,  // somebody asked for the end of the recording
+  Gone,      // it has ended
+  Replaced,  // the process became another program, which may knock at the door
+  Handed,    // it has started the program that was meant, which waits at the door
+  Stopped,   // somebody asked for the end of the recording
+  OutOfTime, // a limit on CPU time would soon end us
 };
 
 // How the program came about (wire::Hello), for the tape.
@@ -47,10 +48,12 @@ struct CollectorResult {
   Summary summary;
   std::uint64_t cpu_samples = 0;
   std::string tape; // its path; empty: there is none
+  UniqueFd tape_fd; // the tape itself, whatever its name is by now; open for reading and writing
   std::string log;  // of the watcher, likewise
   std::uint64_t tape_bytes = 0;
   std::string problem;               // one sentence when something went wrong, else empty
   bool told = false;                 // the user has seen it already
+  bool whole = true;                 // all that was recorded is on the tape: names and index may follow
   std::string program{};             // its name
   std::vector<std::string> before{}; // programs that the process was before, "NAME -> TAPE"
   std::vector<std::string> unseen{}; // sentences about what was meant, maybe, but is not on the tape
@@ -74,6 +77,8 @@ public:
   Result<> create_tape(pid_t program_pid);
   const std::string& tape_path() const { return tape_path_; }
   int memory_fd() const { return memory_.fd(); }
+  // After create_tape(): a sentence when there is no control socket.
+  const std::string& unreachable() const { return unreachable_; }
 
   // Opens what will show the program's end, while it waits for us; later a short program may be gone before we look.
   void hold_program();
@@ -127,6 +132,7 @@ private:
   std::uint64_t last_rest_ns_ = 0;
   // Null: nobody can ask. Outlives run(), so that a client's `stop` waits for the whole tape.
   std::unique_ptr<ControlServer> control_;
+  std::string unreachable_; // why it is null
 };
 
 // Holds the mutex by which the program sees that the collector lives; the calling thread must be the process's main one, and the page must
@@ -137,5 +143,8 @@ void hold_life_mutex(wire::Header& header);
 // `keep`, and holding the mutex by which the program sees that it lives. The calling thread must be the process's main
 // one.
 void prepare_collector_process(const SharedMemory& memory, int keep);
+
+// How many seconds of CPU time this process may take at most; 0: as many as it likes.
+std::uint64_t cpu_seconds_allowed();
 
 } // namespace heaptape

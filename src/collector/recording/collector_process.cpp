@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -44,7 +45,20 @@ int exit_status(const CollectorResult& result) { return result.problem.empty() ?
 
 // Only a tape that holds the whole recording: when the disk is full, its last bytes have better uses.
 void finish(const CollectorOptions& options, CollectorResult& result) {
-  if (options.finish && !result.tape.empty() && result.problem.empty()) options.finish(result);
+  if (options.finish && !result.tape.empty() && result.whole) options.finish(result);
+}
+
+// Names and index, then the last words. A limit on CPU time counts anew in a new process; only one thread is left here.
+int finish_and_print(const CollectorOptions& options, CollectorResult& result) {
+  const pid_t fresh = cpu_seconds_allowed() != 0 ? ::fork() : -1;
+  if (fresh > 0) {
+    while (::waitpid(fresh, nullptr, 0) < 0 && errno == EINTR) {}
+    return exit_status(result);
+  }
+  finish(options, result);
+  print_result(result, options.quiet);
+  if (fresh == 0) ::_exit(0);
+  return exit_status(result);
 }
 
 ProgramOrigin origin_of(const wire::Hello& hello) {
@@ -67,11 +81,10 @@ int collect_for_launcher(const CollectorOptions& options, SharedMemory memory, U
     send_message(link.get(), LinkMessage::Kind::TapeOpened, code, opened.error().sentence);
     return 1;
   }
+  if (!collector.unreachable().empty()) print_line(collector.unreachable());
   send_message(link.get(), LinkMessage::Kind::TapeOpened, 0, collector.tape_path());
   CollectorResult result = process.run(std::move(link), print_line);
-  finish(options, result);
-  print_result(result, options.quiet);
-  return exit_status(result);
+  return finish_and_print(options, result);
 }
 
 bool is_nowhere(int fd) {
@@ -95,11 +108,11 @@ void tell_through(pid_t program, const std::string& sentence) {
 Result<CollectorProcess> CollectorProcess::start(const CollectorOptions& options, const SharedMemory& memory) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-    return Error{ErrorCode::Io, std::string("cannot start the collector: ") + std::strerror(errno)};
+    return Error{ErrorCode::Exhausted, std::string("cannot start the collector: ") + std::strerror(errno)};
   }
   UniqueFd ours(ends[0]), theirs(ends[1]);
   const pid_t pid = ::fork();
-  if (pid < 0) return Error{ErrorCode::Io, std::string("cannot start the collector: ") + std::strerror(errno)};
+  if (pid < 0) return Error{ErrorCode::Exhausted, std::string("cannot start the collector: ") + std::strerror(errno)};
   if (pid == 0) {
     ours.reset();
     Result<SharedMemory> mapped = SharedMemory::map_existing(UniqueFd(::dup(memory.fd())));
@@ -114,7 +127,7 @@ Result<std::string> CollectorProcess::open_tape(pid_t program, const std::string
   LinkMessage reply;
   if (!send_message(link_.get(), LinkMessage::Kind::OpenTape, program, program_name) ||
       !receive_message(link_.get(), reply) || reply.kind != LinkMessage::Kind::TapeOpened) {
-    return Error{ErrorCode::Io, "the collector ended before the recording began"};
+    return Error{ErrorCode::Exhausted, "the collector ended before the recording began"};
   }
   if (reply.number != 0) return Error{static_cast<ErrorCode>(reply.number - 1), reply.text};
   return std::string(reply.text);
@@ -126,13 +139,27 @@ void CollectorProcess::program_ended(int wait_status) {
 
 void CollectorProcess::cancel() { send_message(link_.get(), LinkMessage::Kind::Cancel, 0, ""); }
 
+int CollectorProcess::note(int wait_status) {
+  reaped_ = true;
+  if (WIFEXITED(wait_status)) exit_status_ = WEXITSTATUS(wait_status);
+  if (WIFSIGNALED(wait_status)) killed_by_ = WTERMSIG(wait_status);
+  return exit_status_;
+}
+
+bool CollectorProcess::is_killed() {
+  int status = 0;
+  if (!reaped_ && ::waitpid(pid_, &status, WNOHANG) == pid_) note(status);
+  return killed_by_ != 0;
+}
+
 int CollectorProcess::wait() {
+  if (reaped_) return exit_status_;
   int status = 0;
   pid_t waited = 0;
   do {
     waited = ::waitpid(pid_, &status, 0);
   } while (waited < 0 && errno == EINTR);
-  return waited == pid_ && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+  return waited == pid_ ? note(status) : 1;
 }
 
 int collect_for(int socket_fd, const CollectorOptions& given, const CollectFor& how) {
@@ -165,6 +192,9 @@ int collect_for(int socket_fd, const CollectorOptions& given, const CollectFor& 
     refuse(socket.get(), created.error().sentence);
     return 1;
   }
+  // Only who chose the folder is told: the program's output is not ours.
+  if (!collector.unreachable().empty() && !options.quiet && std::getenv("HEAPTAPE_RUNTIME_DIR") != nullptr)
+    tell_through(program, collector.unreachable());
   collector.hold_program();
   wire::HelloReply reply{};
   reply.pid = static_cast<std::uint32_t>(::getpid());
@@ -175,9 +205,7 @@ int collect_for(int socket_fd, const CollectorOptions& given, const CollectFor& 
     tell_through(program, result.problem);
     result.told = true;
   }
-  finish(options, result);
-  print_result(result, options.quiet);
-  return exit_status(result);
+  return finish_and_print(options, result);
 }
 
 } // namespace heaptape

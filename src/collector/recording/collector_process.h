@@ -40,16 +40,25 @@ public:
   // The program never ran (exec failed): the collector ends silently and leaves no tape behind.
   void cancel();
 
-  // Waits until the tape is finished. 0: all is well; 1: something went wrong and was printed by the collector.
+  // Waits until the tape is finished. 0: all is well; 1: something went wrong and was printed by the collector, unless it
+  // was killed.
   int wait();
+  // The collector is gone, killed by a signal; it says nothing itself then. Does not wait.
+  bool is_killed();
+  int killed_by() const { return killed_by_; } // 0: it was not, as far as is known
 
   pid_t pid() const { return pid_; }
 
 private:
   CollectorProcess(pid_t pid, UniqueFd link) : pid_(pid), link_(std::move(link)) {}
 
+  int note(int wait_status);
+
   pid_t pid_ = -1;
   UniqueFd link_;
+  bool reaped_ = false;
+  int exit_status_ = 1;
+  int killed_by_ = 0;
 };
 
 // `heaptape collect FD`: the collector of a program that was started without the launcher. Speaks wire/handshake.h on

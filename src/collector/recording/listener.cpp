@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -70,6 +71,11 @@ Result<> clear(const std::string& path) {
 // The socket gets its name when it already listens: who sees the name can connect, and a second collector never takes a
 // socket that is about to listen for one that was left behind.
 Result<UniqueFd> listen_at(const std::string& path) {
+  // Two that start at once over a socket that was left behind would take it from each other: one after the other.
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const UniqueFd turn(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  for (int tries = 0; turn && tries < 100 && ::flock(turn.get(), LOCK_EX | LOCK_NB) != 0; ++tries) ::usleep(10'000);
   if (const Result<> cleared = clear(path); !cleared) return cleared.error();
   const std::string first_name = path + "." + std::to_string(::getpid());
   if (!socket_address(first_name)) return listen_under(path, path); // no room for it

@@ -100,6 +100,7 @@ void Recording::write_meta(const Meta& known) {
       meta.try_emplace(name, value);
   }
   executable_ = meta["program"];
+  if (const auto command = meta.find("command"); command != meta.end()) command_ = command->second;
   sink_.write([&](TapeWriter& writer) { return writer.add_meta(meta); });
 }
 
@@ -149,6 +150,7 @@ void Recording::flush() {
   write_marks();
   write_cpu();
   write_pools();
+  write_forks();
   write_threads(true);
   write_samples();
   if (!maps_.reading()) maps_.begin(clock_.plain_us(clock_.now()));
@@ -197,6 +199,7 @@ void Recording::keep_house(std::uint64_t now_ns, bool busy) {
   write_marks();
   write_cpu();
   write_pools();
+  write_forks();
   if (threads_.count() != threads_written_) write_threads(true);
 }
 
@@ -217,6 +220,11 @@ void Recording::write_cpu() {
 void Recording::write_pools() {
   const std::vector<Pool> pools = builder_->pools().take();
   if (!pools.empty()) sink_.write([&](TapeWriter& writer) { return writer.add_pools(pools); });
+}
+
+void Recording::write_forks() {
+  const std::vector<ForkMade> forks = std::exchange(builder_->forks(), {});
+  if (!forks.empty()) sink_.write([&](TapeWriter& writer) { return writer.add_forks(forks); });
 }
 
 void Recording::write_modules() {
@@ -310,6 +318,11 @@ void Recording::reap_threads() {
   threads_.reap_borrowers(kThreadsPerUpkeep, is_gone);
 }
 
+pid_t Recording::parent() const {
+  const std::optional<ProcStat> now = proc_.stat();
+  return now ? static_cast<pid_t>(now->parent) : 0;
+}
+
 bool Recording::program_replaced() const {
   if (replaced_early_) return true;
   const std::optional<ProcStat> now = proc_.stat();
@@ -365,6 +378,7 @@ void Recording::drain() {
   write_marks();
   write_cpu();
   write_pools();
+  write_forks();
 }
 
 // Unlike drain(), which takes a record that is not ready for one that never will be, and would not end while the program

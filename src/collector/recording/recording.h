@@ -72,6 +72,8 @@ public:
   // Functions of --alloc-fn and --free-fn whose calls are recorded.
   const std::set<std::string>& pool_functions() { return builder_->pools().pool_functions(); }
   const std::string& executable() const { return executable_; }
+  const std::string& command() const { return command_; } // arguments, each terminated by a NUL byte
+  pid_t parent() const;                                   // by now; 0: not known
   // The program wrote over the memory that it shares with us: what it says of losses means nothing.
   bool is_written_over() const;
 
@@ -108,6 +110,7 @@ private:
   void write_marks();
   void write_cpu();
   void write_pools();
+  void write_forks();
   void write_threads(bool all);
   void write_samples();
   void take_sample();
@@ -122,7 +125,7 @@ private:
   const SharedMemory& memory_;
   RecordingFacts facts_;
   ProcFiles proc_;
-  std::string executable_;
+  std::string executable_, command_;
   std::optional<ProcStat> image_; // at the start
   bool replaced_early_ = false;   // it had already become another program
   bool tids_are_ours_ = false;    // the program's thread ids mean the same in our pid namespace

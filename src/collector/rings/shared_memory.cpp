@@ -20,7 +20,9 @@ namespace heaptape {
 
 namespace {
 
-Error system_error(const char* what) { return Error{ErrorCode::Io, std::string(what) + ": " + std::strerror(errno)}; }
+Error system_error(const char* what) {
+  return Error{ErrorCode::Exhausted, std::string(what) + ": " + std::strerror(errno)};
+}
 
 // NORESERVE: the mapping is most of a GB of address space of which little is ever touched.
 std::byte* map_start(int fd, std::uint64_t bytes) {
@@ -49,21 +51,22 @@ std::uint64_t limit_of(decltype(RLIMIT_AS) what) {
 }
 
 // The program runs under the same limits as we do: on the size of files, of which this is one, and on the address
-// space, most of which it needs for itself.
+// space, most of which it needs for itself. What is smallest may still be too large.
 wire::Config fitting_config(const CollectorOptions& options) {
-  wire::Config config = wire::make_config(options.slot_count, options.ring_records);
   const std::uint64_t most_mapped = limit_of(RLIMIT_AS) / 8, most_bytes = limit_of(RLIMIT_FSIZE);
-  constexpr std::uint32_t kFewTables = 7;
-  constexpr std::uint32_t kFewestSlots = 8;
-  std::uint32_t slots = options.slot_count;
-  const auto mapped = [&config] {
+  const auto fits = [&](const wire::Config& config) {
     const std::uint64_t first = std::min(config.slot_count, wire::kFirstSlots);
-    return config.scratch + first * wire::kScratchBytes + wire::table_offset(config.table_count);
+    const std::uint64_t mapped = config.scratch + first * wire::kScratchBytes + wire::table_offset(config.table_count);
+    return mapped <= most_mapped && config.total_bytes <= most_bytes;
   };
-  while ((mapped() > most_mapped || config.total_bytes > most_bytes) && slots > kFewestSlots) {
-    slots /= 2;
-    config = wire::make_config(slots, options.ring_records, kFewTables);
-  }
+  constexpr std::uint32_t kFewTables = 7, kFewestTables = 4;
+  constexpr std::uint32_t kFewSlots = 8, kFewestSlots = 2;
+  constexpr std::uint32_t kFewRecords = 1024;
+  std::uint32_t slots = options.slot_count;
+  wire::Config config = wire::make_config(slots, options.ring_records);
+  while (!fits(config) && slots > kFewSlots) config = wire::make_config(slots /= 2, options.ring_records, kFewTables);
+  const std::uint32_t records = std::min(options.ring_records, kFewRecords);
+  while (!fits(config) && slots > kFewestSlots) config = wire::make_config(slots /= 2, records, kFewestTables);
   return config;
 }
 
@@ -110,6 +113,13 @@ Result<SharedMemory> SharedMemory::create(const CollectorOptions& options) {
   config.cpu_hz = options.cpu_hz;
   config.no_heap = options.heap ? 0 : 1;
 
+  // Else the kernel would send SIGXFSZ.
+  if (config.total_bytes > limit_of(RLIMIT_FSIZE)) {
+    return Error{ErrorCode::Exhausted,
+                 "the limit on the size of files (ulimit -f) leaves no room for the memory shared "
+                 "with the program, at least " +
+                     std::to_string(config.total_bytes / 1'000'000 + 1) + " MB"};
+  }
   UniqueFd fd(::memfd_create("heaptape", MFD_CLOEXEC));
   if (!fd) return system_error("cannot create the memory shared with the program");
   if (::ftruncate(fd.get(), static_cast<off_t>(config.total_bytes)) != 0) {

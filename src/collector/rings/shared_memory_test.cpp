@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace heaptape {
@@ -47,6 +48,26 @@ TEST(SharedMemory, NoticesThatTheProgramWroteWhereItMustNot) {
   header.losses[wire::kLossCapacity - 1] = 0;
   header.config.ring_records ^= 1;
   EXPECT_TRUE(memory.is_written_over());
+}
+
+TEST(SharedMemory, ALimitOnTheSizeOfFilesMakesItSmallOrIsASentence) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto limited = [&](rlim_t bytes) {
+    const rlimit limit{bytes, before.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+    Result<SharedMemory> memory = SharedMemory::create({});
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    return memory;
+  };
+  for (const rlim_t bytes : {2'000'000'000, 100'000'000, 10'000'000}) {
+    const Result<SharedMemory> memory = limited(bytes);
+    ASSERT_TRUE(memory.ok()) << bytes << ": " << memory.error().sentence;
+    EXPECT_LE(memory.value().config().total_bytes, bytes);
+  }
+  const Result<SharedMemory> none = limited(1'000'000);
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().code, ErrorCode::Exhausted);
 }
 
 TEST(SharedMemory, BothSidesSeeTheSameMemory) {

@@ -2,13 +2,13 @@
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 
 #include <cstddef>
 #include <cstring>
 
 #include "recorder/core/machine.h"
 #include "recorder/core/recorder.h"
+#include "recorder/hooks/fork_moment.h"
 
 namespace heaptape::recorder {
 
@@ -110,12 +110,9 @@ const char* connection_for_child() noexcept { return g_lineage.pid != 0 ? g_line
 char** options_for_next() noexcept { return g_lineage.options; }
 
 Origin origin_of_fork() noexcept {
-  timespec now{};
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
   return {.started_by = wire::StartedBy::Fork,
           .parent = g_lineage.pid,
-          .started_ns =
-              static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec),
+          .started_ns = fork_moment_ns(),
           .parent_tape = g_lineage.tape};
 }
 

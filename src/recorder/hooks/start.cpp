@@ -25,6 +25,7 @@
 #include "recorder/hooks/attach.h"
 #include "recorder/hooks/environment.h"
 #include "recorder/hooks/exec_hooks.h"
+#include "recorder/hooks/fork_moment.h"
 #include "recorder/hooks/limit_hooks.h"
 #include "recorder/hooks/lineage.h"
 #include "recorder/hooks/new_hooks.h"
@@ -232,7 +233,7 @@ void start() noexcept {
   if (!wiped) (void)pthread_atfork(nullptr, nullptr, switch_off_after_fork);
   const bool follow_forks = follow && g_collector_environment != nullptr;
   if (follow_forks)
-    (void)pthread_atfork(nullptr, nullptr, follow_fork);
+    (void)pthread_atfork(mark_fork, nullptr, follow_fork);
   else
     (void)pthread_atfork(note_fork, nullptr, note_forked_child);
   if (begin(attached)) hook_pool_functions();

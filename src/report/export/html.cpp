@@ -10,6 +10,7 @@
 #include "report/export/page_texts.h"
 #include "report/names/charged_function.h"
 #include "report/select/runtime_pools.h"
+#include "report/text/inherited_text.h"
 
 namespace heaptape {
 namespace {
@@ -194,7 +195,7 @@ void write_totals(Sink& sink, const ExportInput& input) {
   sink.print(
       "],\"peak_us\":{},\"peak_event\":{},\"events\":{},\"short_lived\":[{},{}],\"unknown_releases\":{},\"unread\":{}",
       findings.totals.peak_us, findings.totals.peak_event, findings.totals.events, all.short_lived.bytes,
-      all.short_lived.blocks, findings.totals.unknown_releases, findings.unread_events);
+      all.short_lived.blocks, truly_unknown(input.tape, findings.totals.unknown_releases), findings.unread_events);
 }
 
 void write_timeline(Sink& sink, const Findings& findings) {

@@ -36,8 +36,8 @@ Symbols news(const Symbols& known, const Symbols& found) {
 
 } // namespace
 
-Result<TapeSymbols> add_symbols(const std::string& path, const AddSymbols& how) {
-  Result<TapeAppender> appender = TapeAppender::open(path);
+Result<TapeSymbols> add_symbols(const TapeToFinish& what, const AddSymbols& how) {
+  Result<TapeAppender> appender = TapeAppender::open(what);
   if (!appender) return appender.error();
   const TapeReader& tape = appender.value().tape();
   TapeSymbols found = symbolize_tape(tape, how.options, how.progress, how.fd_of);

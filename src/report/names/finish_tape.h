@@ -7,6 +7,7 @@
 #include "analysis/index/index.h"
 #include "base/result.h"
 #include "report/names/symbolize_tape.h"
+#include "tape/appender.h"
 
 namespace heaptape {
 
@@ -18,6 +19,6 @@ struct AddSymbols {
 
 // Finds names for the frames on a tape and appends those that the tape does not have yet. Refuses the tapes that
 // TapeAppender refuses.
-Result<TapeSymbols> add_symbols(const std::string& path, const AddSymbols& how = {});
+Result<TapeSymbols> add_symbols(const TapeToFinish& tape, const AddSymbols& how = {});
 
 } // namespace heaptape

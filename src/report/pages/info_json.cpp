@@ -6,6 +6,7 @@
 
 #include "base/format_into.h"
 #include "base/number_text.h"
+#include "report/text/inherited_text.h"
 #include "report/text/json_text.h"
 
 namespace heaptape {
@@ -54,7 +55,7 @@ private:
 JsonList inline_object(fmt::memory_buffer& out) { return {out, "{", "}", ", "}; }
 JsonList lines_array(fmt::memory_buffer& out) { return {out, "[\n    ", "\n  ]", ",\n    "}; }
 
-void append_summary(fmt::memory_buffer& out, JsonList& top, const TapeFacts& facts) {
+void append_summary(fmt::memory_buffer& out, JsonList& top, const TapeReader& tape, const TapeFacts& facts) {
   const Summary& summary = facts.summary;
   top.name("finished");
   top.put(facts.finished ? "true" : "false");
@@ -83,7 +84,13 @@ void append_summary(fmt::memory_buffer& out, JsonList& top, const TapeFacts& fac
   top.number("live_bytes", summary.live_bytes);
   top.number("live_blocks", summary.live_blocks);
   top.number("peak_rss_bytes", facts.peak_rss_bytes);
-  top.number("unknown_releases", summary.unknown_releases);
+  top.number("unknown_releases", facts.unknown_releases);
+  if (tape.inheritance()) {
+    JsonWriter inherited;
+    write_inheritance_json(inherited, *tape.inheritance());
+    top.name("inherited");
+    top.put(inherited.text());
+  }
   top.number("reordered", summary.reordered);
   top.name("losses");
   JsonList losses = inline_object(out);
@@ -153,7 +160,7 @@ std::string info_json(const std::string& name, const TapeReader& tape, const Tap
         if (key != "command") meta.text(key, value);
       }
     }
-    append_summary(out, top, facts);
+    append_summary(out, top, tape, facts);
     top.number("cpu_samples", tape.cpu().samples.size());
     top.number("cpu_segments", tape.cpu().segments.size());
     top.name("threads");

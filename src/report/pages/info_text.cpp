@@ -10,6 +10,7 @@
 #include "report/figures/pools.h"
 #include "report/pages/loss_text.h"
 #include "report/text/damage_text.h"
+#include "report/text/inherited_text.h"
 
 namespace heaptape {
 namespace {
@@ -60,7 +61,7 @@ private:
     line("recorded", "{}, pid {}{}", local_time_text(tape_.header().start_realtime_ns), tape_.header().pid,
          meta("host").empty() ? "" : ", on " + meta("host"));
     line("duration", "{}", duration_text(facts_.summary.duration_us));
-    line("ended", "{}", ending_text(facts_.summary, facts_.finished));
+    line("ended", "{}", ending_text(facts_.summary, facts_.finished, facts_.abandoned));
   }
 
   void totals() {
@@ -77,9 +78,10 @@ private:
            count_of(cpu.segments.size(), "segment"));
     }
     if (facts_.peak_rss_bytes != 0) line("resident", "{} at most", bytes_text(facts_.peak_rss_bytes));
-    if (summary.unknown_releases != 0) {
+    if (const std::string inherited = inheritance_text(tape_); !inherited.empty()) line("inherited", "{}", inherited);
+    if (facts_.unknown_releases != 0) {
       line("unknown", "{} of what was no live block of this tape; 'heaptape verify' tells double frees",
-           count_of(summary.unknown_releases, "release"));
+           count_of(facts_.unknown_releases, "release"));
     }
     if (summary.reordered != 0) {
       line("reordered", "{} put back in order because the clocks of two processors disagreed",

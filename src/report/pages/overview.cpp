@@ -6,6 +6,7 @@
 #include "report/figures/worst_text.h"
 #include "report/pages/loss_text.h"
 #include "report/pages/tape_facts.h"
+#include "report/text/inherited_text.h"
 #include "wire/loss_name.h"
 
 namespace heaptape {
@@ -40,7 +41,7 @@ void add_unseen_events(const TapeView& view, std::vector<std::string>& sentences
       sentences.push_back(name + ": " + loss_sentence(name, count));
   }
   const Findings& findings = view.findings();
-  if (const std::uint64_t unknown = findings.totals.unknown_releases; unknown != 0) {
+  if (const std::uint64_t unknown = truly_unknown(view.tape(), findings.totals.unknown_releases); unknown != 0) {
     sentences.push_back(count_of(unknown, "block") + " freed that " + (unknown == 1 ? "was" : "were") +
                         " not live then; 'heaptape verify' tells double frees");
   }
@@ -199,6 +200,8 @@ std::string overview_text(const TapeView& view, const Overview& overview, const 
   const std::string live = bytes_text(totals.live_bytes) + " in " + count_of(totals.live_blocks, "block");
   line("peak", peak);
   line("live", live + " at the end" + runtime_share(overview));
+  if (const std::string inherited = inheritance_text(view.tape()); !inherited.empty())
+    line("fork", "inherited " + inherited + "; not part of these sums");
   line("churn", bytes_text(totals.allocated_bytes) + " allocated in " + count_of(totals.allocated_blocks, "block") +
                     "; " + percent_text(overview.short_lived.blocks, totals.allocated_blocks) +
                     " of the blocks freed within 1 ms, " +
@@ -231,8 +234,10 @@ void write_overview_json(JsonWriter& json, const TapeView& view, const Overview&
   json.field("allocated_bytes", totals.allocated_bytes).field("allocated_blocks", totals.allocated_blocks);
   json.field("short_lived_bytes", overview.short_lived.bytes).field("short_lived_blocks", overview.short_lived.blocks);
   json.field("temporary_bytes", overview.temporary.bytes).field("temporary_blocks", overview.temporary.blocks);
-  json.field("unknown_releases", totals.unknown_releases).field("lost_events", overview.lost_events);
+  json.field("unknown_releases", truly_unknown(view.tape(), totals.unknown_releases))
+      .field("lost_events", overview.lost_events);
   json.field("cut_stacks", overview.cut_stacks).field("finished", view.tape().summary().has_value());
+  if (view.tape().inheritance()) write_inheritance_json(json.key("inherited"), *view.tape().inheritance());
   if (overview.memory) {
     json.key("memory_at_peak").begin_object().field("time_us", overview.memory->time_us);
     json.field("rss_bytes", overview.memory->rss_bytes).field("anonymous_bytes", overview.memory->anonymous_bytes);

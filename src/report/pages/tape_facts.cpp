@@ -8,6 +8,7 @@
 #include "analysis/heap/heap_model.h"
 #include "analysis/index/summary_of.h"
 #include "base/signal_name.h"
+#include "report/text/inherited_text.h"
 
 namespace heaptape {
 namespace {
@@ -78,7 +79,11 @@ const char* ending_name(Ending ending) {
   return "unknown";
 }
 
-std::string ending_text(const Summary& summary, bool finished) {
+std::string ending_text(const Summary& summary, bool finished, bool abandoned) {
+  if (!finished && abandoned)
+    return "unknown: the tape has no end, and nobody writes to it any more: its collector died (killed, out of "
+           "memory), "
+           "or the file is a copy of a tape that was still growing";
   if (!finished) return "unknown: the tape has no end, so the recording was cut off or is still running";
   const std::string note = summary.note.empty() ? "" : ": " + summary.note;
   switch (summary.ending) {
@@ -96,6 +101,7 @@ TapeFacts gather_facts(const TapeReader& tape) {
   TapeFacts facts;
   facts.finished = tape.summary().has_value();
   facts.summary = facts.finished ? *tape.summary() : count_events(tape);
+  facts.unknown_releases = truly_unknown(tape, facts.summary.unknown_releases);
   for (const Sample& sample : tape.samples()) facts.peak_rss_bytes = std::max(facts.peak_rss_bytes, sample.rss_bytes);
   if (const auto command = tape.meta().find("command"); command != tape.meta().end()) {
     facts.command = split_command(command->second);

@@ -11,8 +11,11 @@
 namespace heaptape {
 
 struct TapeFacts {
-  Summary summary;       // the tape's own or, when it has none, counted from its events
-  bool finished = false; // the tape has a summary of its own: the recording ended in good order
+  Summary summary;        // the tape's own or, when it has none, counted from its events
+  bool finished = false;  // the tape has a summary of its own: the recording ended in good order
+  bool abandoned = false; // it has none, and nobody writes to it any more; the caller finds out
+  // Releases of blocks that the tape does not know, inherited ones left out.
+  std::uint64_t unknown_releases = 0;
   std::uint64_t peak_rss_bytes = 0;
   std::vector<std::string> command; // the program's arguments
   double bytes_per_event = 0;       // of the whole file; 0 when there are no events
@@ -28,7 +31,7 @@ std::vector<std::string> split_command(const std::string& command);
 std::string command_text(const std::vector<std::string>& command);
 
 // "exited with status 3", "killed by SIGSEGV", ...
-std::string ending_text(const Summary& summary, bool finished);
+std::string ending_text(const Summary& summary, bool finished, bool abandoned = false);
 // "exited", "killed", "replaced", "collector stopped", "unknown"
 const char* ending_name(Ending ending);
 

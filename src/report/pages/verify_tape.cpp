@@ -87,6 +87,7 @@ void check_index(Verdict& verdict, const TapeReader& tape) {
 Verdict verify_tape(const TapeReader& tape, const VerifyTape& options) {
   Verdict verdict;
   ReplayCheck replay(pools_of_functions(tape));
+  replay.inherit(tape.inherited_blocks());
   HeapModel heap;
   std::uint64_t last_us = 0;
   EventCursor cursor = tape.events();
