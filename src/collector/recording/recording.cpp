@@ -145,6 +145,7 @@ void Recording::flush() {
   write_marks();
   write_cpu();
   write_pools();
+  write_odd_calls();
   write_threads(true);
   write_samples();
   if (!maps_.reading()) maps_.begin(clock_.plain_us(clock_.now()));
@@ -181,6 +182,7 @@ void Recording::keep_house(std::uint64_t now_ns, bool busy) {
   const std::size_t most_ended = rings_.queued() == 0 ? kEndedThreadsPerBlock : 16 * kEndedThreadsPerBlock;
   if (threads_.ended().size() >= most_ended) write_threads(false);
   if (builder_->cpu().waiting() >= kCpuSamplesPerBlock) write_cpu();
+  if (builder_->odd_calls().waiting() >= kMarksPerChunk) write_odd_calls();
   if (now_ns < next_upkeep_ns_) return;
   next_upkeep_ns_ = now_ns + kUpkeepEvery;
   name_threads();
@@ -193,6 +195,7 @@ void Recording::keep_house(std::uint64_t now_ns, bool busy) {
   write_marks();
   write_cpu();
   write_pools();
+  write_odd_calls();
   if (threads_.count() != threads_written_) write_threads(true);
 }
 
@@ -213,6 +216,13 @@ void Recording::write_cpu() {
 void Recording::write_pools() {
   const std::vector<Pool> pools = builder_->pools().take();
   if (!pools.empty()) sink_.write([&](TapeWriter& writer) { return writer.add_pools(pools); });
+}
+
+void Recording::write_odd_calls() {
+  if (!builder_->odd_calls().anything_new()) return;
+  const OddCalls odd = builder_->odd_calls().take();
+  sink_.write_stacks(); // theirs may be new
+  sink_.write([&](TapeWriter& writer) { return writer.add_odd_calls(odd); });
 }
 
 void Recording::write_modules() {
@@ -294,7 +304,8 @@ void Recording::name_threads() {
 
 void Recording::take_thread_names() {
   for (MarkCollector::ThreadName& given : builder_->marks().take_thread_names()) {
-    threads_.name(given.thread, std::move(given.name));
+    using From = ThreadList::NameFrom;
+    threads_.name(given.thread, std::move(given.name), given.of_kernel ? From::Kernel : From::Program);
     threads_written_ = 0; // those on the tape have the old name
   }
 }
@@ -351,9 +362,11 @@ Summary Recording::summarize() const {
 void Recording::drain() {
   clock_.calibrate();
   clock_.believe_until_now();
-  end_us_ = clock_.plain_us(clock_.now());
+  const std::uint64_t now = clock_.now();
+  end_us_ = clock_.plain_us(now);
   if (!failed()) take_sample();
-  rings_.finish(consumer());
+  rings_.finish(consumer(), now);
+  builder_->finish();
   take_thread_names();
   write_modules();
   if (watched_ != nullptr) tell_watcher();
@@ -361,6 +374,7 @@ void Recording::drain() {
   write_marks();
   write_cpu();
   write_pools();
+  write_odd_calls();
 }
 
 // Unlike drain(), which takes a record that is not ready for one that never will be, and would not end while the program

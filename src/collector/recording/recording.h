@@ -105,6 +105,7 @@ private:
   void write_marks();
   void write_cpu();
   void write_pools();
+  void write_odd_calls();
   void write_threads(bool all);
   void write_samples();
   void take_sample();

@@ -10,6 +10,7 @@
 #include "recorder/core/modules.h"
 #include "recorder/core/readable.h"
 #include "recorder/core/recorder.h"
+#include "recorder/hooks/failed_calls.h"
 #include "recorder/hooks/hook.h"
 #include "recorder/hooks/real.h"
 
@@ -23,11 +24,14 @@ constexpr int kSetSeccomp = 22, kSetTsc = 26, kSeccompCall = 317;
 [[gnu::always_inline]] inline void* map(void* at, std::size_t size, int protection, int flags, int fd, off_t offset,
                                         const Frame& site) {
   void* mapping = g_real.mmap(at, size, protection, flags, fd, offset);
-  if (mapping == MAP_FAILED) return mapping;
+  const EventKind kind = (flags & MAP_ANONYMOUS) != 0 ? EventKind::MmapAnonymous : EventKind::MmapFile;
+  if (mapping == MAP_FAILED) [[unlikely]] {
+    record_failed(kind, size, 0, site.pc, site.slot, site.rbp);
+    return mapping;
+  }
   if ((protection & PROT_EXEC) != 0 && is_attached()) note_executable(as_address(mapping), size);
   if (!is_recording()) return mapping;
-  (void)record((flags & MAP_ANONYMOUS) != 0 ? EventKind::MmapAnonymous : EventKind::MmapFile, as_address(mapping), size,
-               site, true);
+  (void)record(kind, as_address(mapping), size, site, true);
   return mapping;
 }
 
@@ -59,7 +63,9 @@ HT_HOOK void* mremap(void* old_at, std::size_t old_size, std::size_t size, int f
   void* mapping = g_real.mremap(old_at, old_size, size, flags, target);
   if (begun) {
     if (mapping == MAP_FAILED) {
-      (void)record(EventKind::MremapFailed, as_address(old_at), 0, HT_CALL_SITE(), false);
+      const Frame site = HT_CALL_SITE();
+      (void)record(EventKind::MremapFailed, as_address(old_at), 0, site, false);
+      record_failed(EventKind::Mremap, size, 0, site.pc, site.slot, site.rbp);
     } else {
       (void)record(EventKind::Mremap, as_address(mapping), size, HT_CALL_SITE(), true);
     }
