@@ -29,7 +29,7 @@ constexpr std::string_view kPositions =
 
 std::string filters() {
   return "Filters\n"
-         "  size>1M and thread=3 and fn~\"parse\" and not kind=free\n"
+         "  size>1M and thread=3 and fn~\"parse\" and not kind=release\n"
          "Comparisons: = != < <= > >= and ~ !~ for regular expressions; and, or, not, ( ).\n\n"
          "Of events\n" +
          filter_fields_text(FilterOf::Events) + "\nOf blocks\n" + filter_fields_text(FilterOf::Blocks);

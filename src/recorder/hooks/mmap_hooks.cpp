@@ -11,6 +11,7 @@
 #include "recorder/core/readable.h"
 #include "recorder/core/recorder.h"
 #include "recorder/hooks/failed_calls.h"
+#include "recorder/hooks/call_around.h"
 #include "recorder/hooks/hook.h"
 #include "recorder/hooks/real.h"
 
@@ -104,12 +105,6 @@ extern "C" {
 }
 [[gnu::used]] void heaptape_find_real() { find_real_functions(); }
 }
-
-// Saves and restores what a call may clobber of the six arguments, around a call into us.
-#define HT_CALL_AROUND(function)                                                                                       \
-  "pushq %rdi\n\tpushq %rsi\n\tpushq %rdx\n\tpushq %rcx\n\tpushq %r8\n\tpushq %r9\n\tsubq $8, %rsp\n\t"                \
-  "call " function "\n\t"                                                                                              \
-  "addq $8, %rsp\n\tpopq %r9\n\tpopq %r8\n\tpopq %rcx\n\tpopq %rdx\n\tpopq %rsi\n\tpopq %rdi\n\t"
 
 // PR_SET_SECCOMP is 22, PR_SET_TSC is 26, the system call seccomp is 317.
 asm(".text\n\t.globl prctl\n\t.type prctl, @function\n"

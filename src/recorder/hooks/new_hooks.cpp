@@ -204,6 +204,16 @@ bool has_new_handler() noexcept {
 
 } // namespace
 
+std::uint64_t operator_new_behind_ours() noexcept {
+  return way() == Way::Direct ? reinterpret_cast<std::uint64_t>(g_next[kNew]) : 0;
+}
+
+void each_operator_behind_ours(void (*visit)(const char* name, void* given), void* given) noexcept {
+  for (std::size_t form = 0; form < kForms; ++form) {
+    if (g_next[form] != nullptr) visit(kNames[form], given);
+  }
+}
+
 void choose_operator_new() noexcept {
   for (std::size_t form = 0; form < kForms; ++form) g_next[form] = find_next(kNames[form]);
   // The program's own, or parts of it: the C++ library's other forms are written in terms of those.

@@ -7,6 +7,7 @@
 #include "base/format_into.h"
 #include "base/number_text.h"
 #include "report/text/json_text.h"
+#include "report/pages/odd_calls.h"
 
 namespace heaptape {
 namespace {
@@ -54,7 +55,7 @@ private:
 JsonList inline_object(fmt::memory_buffer& out) { return {out, "{", "}", ", "}; }
 JsonList lines_array(fmt::memory_buffer& out) { return {out, "[\n    ", "\n  ]", ",\n    "}; }
 
-void append_summary(fmt::memory_buffer& out, JsonList& top, const TapeFacts& facts) {
+void append_summary(fmt::memory_buffer& out, JsonList& top, const TapeReader& tape, const TapeFacts& facts) {
   const Summary& summary = facts.summary;
   top.name("finished");
   top.put(facts.finished ? "true" : "false");
@@ -85,6 +86,11 @@ void append_summary(fmt::memory_buffer& out, JsonList& top, const TapeFacts& fac
   top.number("peak_rss_bytes", facts.peak_rss_bytes);
   top.number("unknown_releases", summary.unknown_releases);
   top.number("reordered", summary.reordered);
+  top.name("odd_calls");
+  {
+    JsonList odd = inline_object(out);
+    for (const auto& [name, count] : odd_counts(tape.odd_calls())) odd.number(name, count);
+  }
   top.name("losses");
   JsonList losses = inline_object(out);
   for (const auto& [name, count] : summary.losses) losses.number(name, count);
@@ -153,7 +159,7 @@ std::string info_json(const std::string& name, const TapeReader& tape, const Tap
         if (key != "command") meta.text(key, value);
       }
     }
-    append_summary(out, top, facts);
+    append_summary(out, top, tape, facts);
     top.number("cpu_samples", tape.cpu().samples.size());
     top.number("cpu_segments", tape.cpu().segments.size());
     top.name("threads");

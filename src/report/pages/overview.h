@@ -10,6 +10,7 @@
 #include "report/figures/costs.h"
 #include "report/figures/pools.h"
 #include "report/figures/worst.h"
+#include "report/pages/odd_calls.h"
 #include "report/select/frame_filter.h"
 #include "report/select/suppressions.h"
 #include "report/text/json_writer.h"
@@ -47,6 +48,7 @@ struct Overview {
   std::uint64_t lost_events = 0; // by all reasons together
   std::uint64_t cut_stacks = 0;
   std::vector<std::string> not_seen{}; // sentences on what the tape does not show
+  std::vector<OddLine> odd{};          // calls that went wrong
   std::vector<OverviewSection> sections{};
   std::vector<PoolLine> pools{}; // at the end
 };
