@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/moment/odd_findings.h"
+#include "analysis/moment/tenant.h"
 #include "report/text/json_writer.h"
 #include "shell/session.h"
 

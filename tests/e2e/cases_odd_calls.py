@@ -52,9 +52,9 @@ def a_realloc_of_a_freed_block_that_ends_the_program_is_on_the_tape(test):
     tape, facts = odd(test, "realloc", ABORTED)
     problem = verdict(tape)["problems"][-1]
     equal((problem["sort"], problem["is_event"]), ("double-free", False), "what verify says")
-    check("realloc_freed" in problem["site"] and "5,000 bytes" in problem["problem"], f"who and what: {problem}")
+    check("grow_freed" in problem["site"] and "5,000 bytes" in problem["problem"], f"who and what: {problem}")
     told = demand("explain", tape.path, hex(facts["freed"]))
-    check("never returned" in told and "realloc_freed" in told, f"explain tells of it:\n{told}")
+    check("never returned" in told and "grow_freed" in told, f"explain tells of it:\n{told}")
     check("5,000 bytes" in demand("dump", tape.path), "dump shows it")
 
 
@@ -65,8 +65,8 @@ def mismatched_pairs_are_told_by_function_and_count(test):
     equal([problem["sort"] for problem in problems], ["mismatch"] * 7, "problems")
     check(all(problem["site"].startswith("mismatch") for problem in problems), f"functions: {problems}")
     pairs = [(row["made_by"], row["call"], row["block_size"]) for row in rows(tape, "SELECT * FROM odd_calls ORDER BY event")]
-    equal(pairs, [("new[]", "free", 11), ("new[]", "free", 12), ("malloc", "delete", 13), ("new", "free", 14),
-                  ("new", "delete[]", 15), ("new[]", "delete", 16), ("new", "realloc", 17)], "pairs")
+    equal(pairs, [("new[]", "free", 11), ("new[]", "free", 12), ("malloc", "operator delete", 13),
+                  ("new", "free", 14), ("new", "operator delete[]", 15), ("new[]", "operator delete", 16), ("new", "realloc", 17)], "pairs")
     page = demand("report", tape.path)
     check("2 blocks from new[] were released by free; first at event" in page, f"the first page:\n{page}")
     equal(tape.facts()["odd_calls"], {"mismatch": 7}, "info counts them")
@@ -96,8 +96,8 @@ def failed_allocations_are_on_the_tape_in_order_with_the_events(test):
     huge = 1 << 46
     failed = rows(tape, "SELECT call, size, address, error, event, stack FROM odd_calls ORDER BY rowid")
     equal([(row["call"], row["size"]) for row in failed],
-          [("malloc", huge), ("calloc", None), ("realloc", huge + 1), ("posix_memalign", 77), ("new", huge + 2),
-           ("new[]", huge + 3), ("new", huge + 4), ("mmap", 1 << 48)], "what failed")
+          [("malloc", huge), ("calloc", None), ("realloc", huge + 1), ("posix_memalign", 77),
+           ("operator new", huge + 2), ("operator new[]", huge + 3), ("operator new", huge + 4), ("mmap anonymous", 1 << 48)], "what failed")
     equal(failed[2]["address"], facts["kept"], "the block that realloc left alone")
     equal([row["error"] for row in failed[:4]], [12, 12, 12, 22], "errors")
     [kept] = rows(tape, f"SELECT number FROM events WHERE address = {facts['kept']} AND kind = 'malloc' AND size = 100")
@@ -112,7 +112,7 @@ def failed_allocations_are_on_the_tape_in_order_with_the_events(test):
 def a_block_that_a_new_handler_made_room_for_is_not_a_mismatch(test):
     tape, _ = odd(test, "handler")
     tape.verify()
-    equal([row["call"] for row in rows(tape, "SELECT call FROM odd_calls")], ["new"], "what failed, once")
+    equal([row["call"] for row in rows(tape, "SELECT call FROM odd_calls")], ["operator new"], "what failed, once")
 
 
 @each(at_once="now", lazily="lazy")

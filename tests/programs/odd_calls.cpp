@@ -47,7 +47,7 @@ static char g_static[64];
   std::free(block);
   std::free(hidden(block));
 }
-[[gnu::noinline]] static void realloc_freed() {
+[[gnu::noinline]] static void grow_freed() {
   char* block = static_cast<char*>(std::malloc(200));
   say("freed", block);
   std::free(block);
@@ -121,7 +121,7 @@ static char g_static[64];
     std::puts("handled");
     ::setrlimit(RLIMIT_DATA, &s_before);
   });
-  ::operator delete(hidden(::operator new(std::size_t{512} << 20)));
+  ::operator delete(hidden(::operator new(std::size_t{6} << 30)));
 }
 
 int main(int argc, char** argv) {
@@ -130,7 +130,7 @@ int main(int argc, char** argv) {
     const char* name;
     void (*run)();
   } runs[] = {{"stack", free_stack},    {"static", free_static},        {"inside", free_inside}, {"twice", free_twice},
-              {"realloc", realloc_freed}, {"mismatch", mismatch},        {"match", match},        {"size", wrong_size},
+              {"realloc", grow_freed}, {"mismatch", mismatch},        {"match", match},        {"size", wrong_size},
               {"failed", failed},        {"handler", handler}};
   for (const auto& run : runs) {
     if (std::strcmp(run.name, what) == 0) return run.run(), 0;

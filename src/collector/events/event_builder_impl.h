@@ -99,7 +99,7 @@ template <class Sink>
   const Family family = family_of(event.kind);
   if (ended.allocated_at == 0 || ended.family == Family::Unknown || family == Family::Unknown) return;
   if (ended.family != family) {
-    if (!odd_.operators_are_mixed()) note_odd(OddKind::Mismatch, event, 0, ended);
+    if (!odd_.operators_are_mixed()) note_odd(OddKind::Mismatch, event, is_reallocation(event.kind) ? event.size : 0, ended);
   } else if (given_size != 0 && given_size != ended.size) {
     note_odd(OddKind::WrongSize, event, given_size, ended);
   }

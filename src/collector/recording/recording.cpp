@@ -103,6 +103,10 @@ void Recording::write_meta(const Meta& known) {
   sink_.write([&](TapeWriter& writer) { return writer.add_meta(meta); });
 }
 
+void Recording::add_meta(const Meta& meta) {
+  if (!meta.empty()) sink_.write([&](TapeWriter& writer) { return writer.add_meta(meta); });
+}
+
 Round Recording::step(std::uint64_t now_ns) {
   clock_.calibrate();
   clock_.believe_until_now();
@@ -238,9 +242,10 @@ void Recording::write_modules() {
 }
 
 Thread Recording::describe(ThreadId id, const ThreadList::Known& known, std::uint64_t ended_us) const {
-  // The kernel made the main thread's stack; that thread's control block, the known top of others, lies elsewhere.
+  // The kernel knows where the main thread's stack begins, as long as the program lives.
   const bool is_main = known.tid == memory_.header().pid.load(std::memory_order_relaxed);
-  const std::uint64_t stack_top = !is_main ? known.stack_top : image_ ? image_->start_stack : 0;
+  const bool ask_kernel = is_main && image_ && image_->start_stack != 0;
+  const std::uint64_t stack_top = ask_kernel ? image_->start_stack : known.stack_top;
   return Thread{id, known.tid, known.name, clock_.plain_us(known.first_ticks), ended_us, stack_top};
 }
 

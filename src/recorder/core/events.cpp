@@ -104,7 +104,7 @@ ThreadState* arrive(const Frame& site, Caller caller, Term term) noexcept {
       t_thread = thread;
       t_has_borrowed = t_has_borrowed || term == Term::Record;
       const std::uint32_t borrowed = t_has_borrowed ? wire::kBorrowedSlot : 0;
-      (void)put(*thread, EventKind::ThreadStart, thread_pointer(), thread->tid, borrowed);
+      (void)put(*thread, EventKind::ThreadStart, thread->stack.own().high, thread->tid, borrowed);
       if (term == Term::Life) put_thread_name(*thread);
     }
     t_arrival = Arrival::Arranging;

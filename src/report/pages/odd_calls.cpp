@@ -23,16 +23,23 @@ std::string asked_for(std::uint64_t size) {
   return size == kMost ? "more bytes than there are numbers for" : count_of(size, "byte");
 }
 
-// "frees 0x1000", "deletes 0x1000", "reallocates 0x1000 to 50 bytes".
+// "free", "delete[]".
+std::string_view call_name(EventKind call) {
+  constexpr std::string_view kOperator = "operator ";
+  const std::string_view name = kind_name(call);
+  return name.starts_with(kOperator) ? name.substr(kOperator.size()) : name;
+}
+
+// "releases 0x1000 by free", "reallocates 0x1000 to 50 bytes".
 std::string releasing(const OddCall& call) {
   if (is_reallocation(call.call)) {
     return fmt::format("reallocates {:#x} to {}", call.address, asked_for(call.size));
   }
-  return fmt::format("releases {:#x} by {}", call.address, kind_name(call.call));
+  return fmt::format("releases {:#x} by {}", call.address, call_name(call.call));
 }
 
 std::string failed_sentence(const OddCall& call) {
-  std::string text = fmt::format("{} of {} failed", kind_name(call.call), asked_for(call.size));
+  std::string text = fmt::format("{} of {} failed", call_name(call.call), asked_for(call.size));
   if (call.address != 0) text += fmt::format(" for {:#x}", call.address);
   if (call.error != 0) text += fmt::format(" ({})", std::strerror(static_cast<int>(call.error)));
   return text;
@@ -56,7 +63,7 @@ std::string line_begin(const OddLine& line) {
   case OddSort::NotKnown: return count_of(line.count, "release") + " of what was not a live block of this tape";
   case OddSort::Mismatch:
     return fmt::format("{} from {} {} released by {}", blocks, family_name(line.first.call.family), were,
-                       kind_name(line.first.call.call));
+                       call_name(line.first.call.call));
   case OddSort::WrongSize: return fmt::format("{} {} released with another size than made", blocks, were);
   case OddSort::Failed:
     return fmt::format("{} failed", count_of(line.count, "allocation"));
