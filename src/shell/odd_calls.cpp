@@ -16,8 +16,8 @@ std::vector<OddFinding> chosen(Session& session, Accept accept) {
   // Most tapes have none, and why an address was not live takes a pass over the events.
   const std::vector<OddCall>& calls = session.tape().odd_calls().calls;
   if (std::none_of(calls.begin(), calls.end(), accept)) return {};
-  std::vector<OddFinding> findings =
-      without_other_runtimes(session.tape(), session.view().names(), odd_findings(session.tape(), 1000, session.stopper()));
+  std::vector<OddFinding> findings = without_other_runtimes(session.tape(), session.view().names(),
+                                                            odd_findings(session.tape(), 1000, session.stopper()));
   std::erase_if(findings, [&](const OddFinding& finding) { return !accept(finding.call); });
   return findings;
 }

@@ -180,10 +180,11 @@ constexpr std::array kOddColumns{
     Column{"stack", Integer, Narrow::Nothing, "stacks.id"},
     Column{"address", Integer, Narrow::Nothing, "that was given to it; NULL: none", true},
     Column{"size", Integer, Narrow::Nothing, "that was given to it; NULL: none, or beyond all numbers", true},
-    Column{"made_by", Text, Narrow::Nothing, "who made the block of a mismatch: 'malloc', 'new', 'new[]'; else NULL", true},
+    Column{"made_by", Text, Narrow::Nothing, "who made the block of a mismatch: 'malloc', 'new', 'new[]'; else NULL",
+           true},
     Column{"block_size", Integer, Narrow::Nothing, "of the block, where there was one; else NULL", true},
-    Column{"other_event", Integer, Narrow::Nothing,
-           "what released the block before, or made it; NULL: there is none", true},
+    Column{"other_event", Integer, Narrow::Nothing, "what released the block before, or made it; NULL: there is none",
+           true},
     Column{"error", Integer, Narrow::Nothing, "errno of a call that failed; else NULL", true},
 };
 

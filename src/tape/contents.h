@@ -113,21 +113,21 @@ enum class OddKind : std::uint8_t {
 struct OddCall {
   OddKind kind = OddKind::Failed;   // readers may meet others, of later versions
   EventKind call = EventKind::None; // the function; readers may meet others
-  std::uint64_t event = 0;          // the call itself; for Failed and Unfinished, which are no events, the last one before it
+  std::uint64_t event = 0; // the call itself; for Failed and Unfinished, which are no events, the last one before it
   std::uint64_t time_us = 0;
   ThreadId thread{};
   StackId stack{};
-  std::uint64_t address = 0; // that was given to it; 0: none
-  std::uint64_t size = 0;    // that was given to it; 0: none. The largest number: that or more
-  std::uint64_t maker = 0;   // Mismatch and WrongSize: the event that made the block
+  std::uint64_t address = 0;       // that was given to it; 0: none
+  std::uint64_t size = 0;          // that was given to it; 0: none. The largest number: that or more
+  std::uint64_t maker = 0;         // Mismatch and WrongSize: the event that made the block
   std::uint64_t block_size = 0;    // and the block's size
   Family family = Family::Unknown; // and its family; readers may meet others
-  std::uint32_t error = 0;   // errno of a call that failed; 0: not known
+  std::uint32_t error = 0;         // errno of a call that failed; 0: not known
   friend bool operator==(const OddCall&, const OddCall&) = default;
 };
 struct OddCalls {
-  std::vector<OddCall> calls;  // in the order of the events
-  std::uint64_t left_out = 0;  // those for which there was no room
+  std::vector<OddCall> calls; // in the order of the events
+  std::uint64_t left_out = 0; // those for which there was no room
   friend bool operator==(const OddCalls&, const OddCalls&) = default;
 };
 // Whether `event` is the call itself, not the last event before it.

@@ -121,10 +121,24 @@ struct SampleTape {
       maps.push_back({{0x550000000000, 0x550000001000, 0x1000, program, kMapRead | kMapExecute},
                       {0x560000000000, 0x560000021000 + i * 0x8000, 0, heap, kMapRead | kMapWrite},
                       {0x7f0000000000 + i * 0x1000, 0x7f0000010000, 0, 0, kMapRead | kMapShared}});
-    odd.calls = {{.kind = OddKind::Failed, .call = EventKind::Malloc, .event = 3, .time_us = 5, .thread = ThreadId(1),
-                  .stack = StackId(2), .size = ~std::uint64_t{0}, .error = 12},
-                 {.kind = OddKind::Mismatch, .call = EventKind::Free, .event = 9, .time_us = 11, .thread = ThreadId(2),
-                  .stack = StackId(3), .address = 0x5600'0000'0010, .maker = 8, .block_size = 40, .family = Family::New}};
+    odd.calls = {{.kind = OddKind::Failed,
+                  .call = EventKind::Malloc,
+                  .event = 3,
+                  .time_us = 5,
+                  .thread = ThreadId(1),
+                  .stack = StackId(2),
+                  .size = ~std::uint64_t{0},
+                  .error = 12},
+                 {.kind = OddKind::Mismatch,
+                  .call = EventKind::Free,
+                  .event = 9,
+                  .time_us = 11,
+                  .thread = ThreadId(2),
+                  .stack = StackId(3),
+                  .address = 0x5600'0000'0010,
+                  .maker = 8,
+                  .block_size = 40,
+                  .family = Family::New}};
     odd.left_out = 1;
     summary.events = count;
     summary.per_kind[1] = 3;

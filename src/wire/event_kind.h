@@ -48,8 +48,9 @@ enum class EventKind : std::uint8_t {
   TapeKinds = 25,
 
   // Only in rings, never on a tape.
-  ThreadStart = 40,  // size field: the thread's kernel id; address: its stack's top
-  ReallocBegin = 41, // address: the old block; size: what is asked for; stamped before the real call. Its stack is the event's.
+  ThreadStart = 40, // size field: the thread's kernel id; address: its stack's top
+  ReallocBegin =
+      41, // address: the old block; size: what is asked for; stamped before the real call. Its stack is the event's.
   ReallocFailed = 42,
   MremapBegin = 43, // address: the old range; size: its length
   MremapFailed = 44,

@@ -12,8 +12,8 @@ int main(int argc, char** argv) {
   void (*drop)(void*) = (void (*)(void*))dlsym(library, "plugin_drop");
   void* (*grow)(void*, size_t) = (void* (*)(void*, size_t))dlsym(library, "plugin_grow");
   for (int i = 0; i < 50; ++i) {
-    free(make(3001));            // theirs, freed here
-    drop(malloc(3002));          // ours, freed there
+    free(make(3001));             // theirs, freed here
+    drop(malloc(3002));           // ours, freed there
     drop(grow(make(3003), 3004)); // theirs throughout
   }
   printf("%d\n", dlclose(library));

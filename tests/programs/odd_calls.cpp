@@ -56,12 +56,12 @@ static char g_static[64];
 }
 
 [[gnu::noinline]] static void mismatch() {
-  std::free(hidden(new char[11]));                                       // new[] and free
-  std::free(hidden(new char[12]));                                       // again
-  ::operator delete(hidden(static_cast<char*>(std::malloc(13))));        // malloc and delete
-  std::free(hidden(::operator new(14)));                                 // new and free
-  ::operator delete[](hidden(static_cast<char*>(::operator new(15))));   // new and delete[]
-  ::operator delete(hidden(static_cast<char*>(::operator new[](16))));   // new[] and delete
+  std::free(hidden(new char[11]));                                             // new[] and free
+  std::free(hidden(new char[12]));                                             // again
+  ::operator delete(hidden(static_cast<char*>(std::malloc(13))));              // malloc and delete
+  std::free(hidden(::operator new(14)));                                       // new and free
+  ::operator delete[](hidden(static_cast<char*>(::operator new(15))));         // new and delete[]
+  ::operator delete(hidden(static_cast<char*>(::operator new[](16))));         // new[] and delete
   std::free(std::realloc(hidden(static_cast<char*>(::operator new(17))), 18)); // new and realloc
 }
 [[gnu::noinline]] static void match() {
@@ -77,7 +77,7 @@ static char g_static[64];
   }
 }
 [[gnu::noinline]] static void wrong_size() {
-  ::operator delete(hidden(static_cast<char*>(::operator new(40))), std::size_t{24});
+  ::operator delete (hidden(static_cast<char*>(::operator new(40))), std::size_t{24});
 }
 
 [[gnu::noinline]] static void failed() {
@@ -92,13 +92,11 @@ static char g_static[64];
   try {
     hidden(::operator new(kTooMuch + 2));
     std::puts("new gave it");
-  } catch (const std::bad_alloc&) {
-  }
+  } catch (const std::bad_alloc&) {}
   try {
     hidden(::operator new[](kTooMuch + 3));
     std::puts("new[] gave it");
-  } catch (const std::bad_alloc&) {
-  }
+  } catch (const std::bad_alloc&) {}
   if (::operator new(kTooMuch + 4, std::nothrow) != nullptr) std::puts("nothrow new gave it");
   if (::mmap(nullptr, std::size_t{1} << 48, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED)
     std::puts("mmap gave it");
@@ -112,7 +110,8 @@ static char g_static[64];
   unsigned long data_kb = 0;
   char line[256];
   std::FILE* status = std::fopen("/proc/self/status", "r");
-  while (status != nullptr && std::fgets(line, sizeof line, status) != nullptr) std::sscanf(line, "VmData: %lu", &data_kb);
+  while (status != nullptr && std::fgets(line, sizeof line, status) != nullptr)
+    std::sscanf(line, "VmData: %lu", &data_kb);
   if (status != nullptr) std::fclose(status);
   rlimit less = s_before;
   less.rlim_cur = (data_kb << 10) + (std::size_t{64} << 20);
@@ -121,7 +120,7 @@ static char g_static[64];
     std::puts("handled");
     ::setrlimit(RLIMIT_DATA, &s_before);
   });
-  ::operator delete(hidden(::operator new(std::size_t{6} << 30)));
+  ::operator delete(hidden(::operator new (std::size_t{6} << 30)));
 }
 
 int main(int argc, char** argv) {
@@ -129,9 +128,9 @@ int main(int argc, char** argv) {
   const struct {
     const char* name;
     void (*run)();
-  } runs[] = {{"stack", free_stack},    {"static", free_static},        {"inside", free_inside}, {"twice", free_twice},
-              {"realloc", grow_freed}, {"mismatch", mismatch},        {"match", match},        {"size", wrong_size},
-              {"failed", failed},        {"handler", handler}};
+  } runs[] = {{"stack", free_stack},   {"static", free_static}, {"inside", free_inside}, {"twice", free_twice},
+              {"realloc", grow_freed}, {"mismatch", mismatch},  {"match", match},        {"size", wrong_size},
+              {"failed", failed},      {"handler", handler}};
   for (const auto& run : runs) {
     if (std::strcmp(run.name, what) == 0) return run.run(), 0;
   }

@@ -65,8 +65,9 @@ private:
     at_start_.erase(found);
   }
 
-  std::map<std::uint64_t, Place> places_;                                    // by address
-  std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> at_start_; // addresses that live blocks cover, by the block's first
+  std::map<std::uint64_t, Place> places_; // by address
+  std::unordered_map<std::uint64_t, std::vector<std::uint64_t>>
+      at_start_; // addresses that live blocks cover, by the block's first
 };
 
 OddSort sort_of(OddKind kind) {

@@ -30,7 +30,8 @@ constexpr bool is_fault(OddSort sort) { return sort != OddSort::Failed && sort !
 struct OddFinding {
   OddCall call;
   OddSort sort = OddSort::NotKnown;
-  std::uint64_t other = 0;        // ReleasedTwice: the event that released it first; InsideBlock, Mismatch, WrongSize: the one that made the block
+  std::uint64_t other =
+      0; // ReleasedTwice: the event that released it first; InsideBlock, Mismatch, WrongSize: the one that made the block
   ThreadId stack_of{};            // OnStack
   const Module* module = nullptr; // InModule; the tape's
 };

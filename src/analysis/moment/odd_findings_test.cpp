@@ -17,7 +17,7 @@ OddCall not_live(std::uint64_t event, std::uint64_t address) {
 
 // The sort of each call and the event it refers to.
 std::vector<std::pair<OddSort, std::uint64_t>> looked_into(const Story& story, std::vector<OddCall> calls,
-                                                          std::size_t most = 1000) {
+                                                           std::size_t most = 1000) {
   const SmallTape file(story.events(), 4, 3, true, {}, {.odd = {std::move(calls), 0}});
   const TapeReader tape = file.open();
   std::vector<std::pair<OddSort, std::uint64_t>> found;
@@ -57,7 +57,8 @@ TEST(OddFindings, CallsBeyondTheLimitAreNotLookedInto) {
 }
 
 TEST(OddFindings, AnAddressBelowAThreadsStackTopIsOnThatStack) {
-  const std::vector<Thread> threads{{ThreadId(1), 11, "", 0, 0, 0x7ffd'0000'0000}, {ThreadId(2), 12, "", 0, 0, 0x7f00'0080'0000}};
+  const std::vector<Thread> threads{{ThreadId(1), 11, "", 0, 0, 0x7ffd'0000'0000},
+                                    {ThreadId(2), 12, "", 0, 0, 0x7f00'0080'0000}};
   const SmallTape file({}, 1, 3, true, {}, {.threads = threads});
   const TapeReader tape = file.open();
   EXPECT_EQ(place_of_address(tape, 0x7ffc'ffff'f000, ThreadId(2)).stack_of, ThreadId(1));

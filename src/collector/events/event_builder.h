@@ -132,7 +132,7 @@ private:
   BegunCalls begun_;         // reallocs and mremaps; signal handlers may begin more of them inside
   RingItem* rest_ = nullptr; // of the batch at hand: what comes after the current item
   RingItem* rest_end_ = nullptr;
-  unsigned repairs_ = 0; // under way: one may need another
+  unsigned repairs_ = 0;     // under way: one may need another
   BegunCall failed_realloc_; // the last one
 };
 

@@ -74,8 +74,10 @@ template <class Sink>
   }
   ++count_;
   sink_.add(event, ended.allocated_at);
-  if (ended.family != family_of(event.kind) || (item.size() != 0 && item.size() != ended.size)) [[unlikely]]
-    check_pair(event, item.size(), ended);
+  const std::uint64_t given_size = item.size(); // its low half, or 0
+  if (ended.family != family_of(event.kind) || (given_size != 0 && given_size != (ended.size & 0xffff'ffff)))
+      [[unlikely]]
+    check_pair(event, given_size, ended);
 }
 
 template <class Sink>
@@ -99,8 +101,9 @@ template <class Sink>
   const Family family = family_of(event.kind);
   if (ended.allocated_at == 0 || ended.family == Family::Unknown || family == Family::Unknown) return;
   if (ended.family != family) {
-    if (!odd_.operators_are_mixed()) note_odd(OddKind::Mismatch, event, is_reallocation(event.kind) ? event.size : 0, ended);
-  } else if (given_size != 0 && given_size != ended.size) {
+    if (!odd_.operators_are_mixed())
+      note_odd(OddKind::Mismatch, event, is_reallocation(event.kind) ? event.size : 0, ended);
+  } else if (given_size != 0 && given_size != (ended.size & 0xffff'ffff)) {
     note_odd(OddKind::WrongSize, event, given_size, ended);
   }
 }
@@ -210,7 +213,9 @@ template <class Sink>
     break;
   case EventKind::MremapFailed: failed_realloc_ = begun_.end(item.slot, EventKind::MremapBegin); break;
   case EventKind::FailedCall: note_failed(item); break;
-  case EventKind::BecameNew: model_.set_family(item.address(), family_of(static_cast<EventKind>(item.size() & 0xff))); break;
+  case EventKind::BecameNew:
+    model_.set_family(item.address(), family_of(static_cast<EventKind>(item.size() & 0xff)));
+    break;
   case EventKind::OperatorsMixed: odd_.mix_operators(); break;
   case EventKind::ThreadEnd: break; // its time is what it says
   case EventKind::Realloc:

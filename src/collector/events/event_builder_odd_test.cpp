@@ -97,11 +97,12 @@ struct Pair {
 };
 
 TEST(OddCalls, OnlyFunctionsOfOneFamilyMatch) {
-  const Pair pairs[] = {{EventKind::Malloc, EventKind::Free, true},      {EventKind::Calloc, EventKind::FreeSized, true},
-                        {EventKind::Memalign, EventKind::Cfree, true},   {EventKind::New, EventKind::Delete, true},
-                        {EventKind::NewArray, EventKind::DeleteArray, true}, {EventKind::New, EventKind::Free, false},
-                        {EventKind::Malloc, EventKind::Delete, false},   {EventKind::New, EventKind::DeleteArray, false},
-                        {EventKind::NewArray, EventKind::Delete, false}};
+  const Pair pairs[] = {
+      {EventKind::Malloc, EventKind::Free, true},          {EventKind::Calloc, EventKind::FreeSized, true},
+      {EventKind::Memalign, EventKind::Cfree, true},       {EventKind::New, EventKind::Delete, true},
+      {EventKind::NewArray, EventKind::DeleteArray, true}, {EventKind::New, EventKind::Free, false},
+      {EventKind::Malloc, EventKind::Delete, false},       {EventKind::New, EventKind::DeleteArray, false},
+      {EventKind::NewArray, EventKind::Delete, false}};
   for (const Pair& pair : pairs) {
     FakeProgram program;
     Pipeline pipeline(program);

@@ -29,10 +29,23 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 
-constexpr const char* kLibcNames[] = {"malloc",        "calloc",         "realloc",       "reallocarray", "free",
-                                      "cfree",         "free_sized",     "memalign",      "posix_memalign",
-                                      "aligned_alloc", "valloc",         "pvalloc",       "free_aligned_sized",
-                                      "mmap",          "mmap64",         "munmap",        "mremap"};
+constexpr const char* kLibcNames[] = {"malloc",
+                                      "calloc",
+                                      "realloc",
+                                      "reallocarray",
+                                      "free",
+                                      "cfree",
+                                      "free_sized",
+                                      "memalign",
+                                      "posix_memalign",
+                                      "aligned_alloc",
+                                      "valloc",
+                                      "pvalloc",
+                                      "free_aligned_sized",
+                                      "mmap",
+                                      "mmap64",
+                                      "munmap",
+                                      "mremap"};
 
 struct Found {
   LoadedObject ours, libc, cxx;
@@ -116,8 +129,11 @@ extern "C" {
 static_assert(RTLD_DEEPBIND == 8);
 asm(".text\n\t.globl dlopen\n\t.type dlopen, @function\n"
     "dlopen:\n\t"
-    "testl $8, %esi\n\tjz 1f\n\t" HT_CALL_AROUND("heaptape_note_deepbind") "1:\n\t"
-    "movq heaptape_real_dlopen(%rip), %rax\n\ttestq %rax, %rax\n\tjnz 2f\n\t" HT_CALL_AROUND("heaptape_find_real")
-    "movq heaptape_real_dlopen(%rip), %rax\n2:\n\tjmp *%rax\n\t.size dlopen, .-dlopen\n");
+    "testl $8, %esi\n\tjz 1f\n\t" HT_CALL_AROUND(
+        "heaptape_note_deepbind") "1:\n\t"
+                                  "movq heaptape_real_dlopen(%rip), %rax\n\ttestq %rax, %rax\n\tjnz "
+                                  "2f\n\t" HT_CALL_AROUND(
+                                      "heaptape_find_real") "movq heaptape_real_dlopen(%rip), %rax\n2:\n\tjmp "
+                                                            "*%rax\n\t.size dlopen, .-dlopen\n");
 
 } // namespace heaptape::recorder

@@ -23,12 +23,12 @@ namespace {
     (void)record_paused(EventKind::PausedAlloc, as_address(block), site.pc, site.slot, site.rbp);
 }
 
-// `given_size` is what the caller says that the block is large; 0: nothing.
+// `given_size` is what the caller says that the block is large; 0: nothing. Its low half is enough to tell a wrong one.
 [[gnu::always_inline]] inline void releasing(EventKind kind, void* block, std::size_t given_size,
                                              const Frame& site) noexcept {
   if (block == nullptr) return;
   if (takes_blocks()) [[likely]]
-    (void)record(kind, as_address(block), given_size, site, g_recorder.free_stacks);
+    (void)record(kind, as_address(block), static_cast<std::uint32_t>(given_size), site, g_recorder.free_stacks);
   else
     (void)record_paused(kind, as_address(block), site.pc, site.slot, site.rbp);
 }

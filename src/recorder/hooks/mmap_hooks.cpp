@@ -10,8 +10,8 @@
 #include "recorder/core/modules.h"
 #include "recorder/core/readable.h"
 #include "recorder/core/recorder.h"
-#include "recorder/hooks/failed_calls.h"
 #include "recorder/hooks/call_around.h"
+#include "recorder/hooks/failed_calls.h"
 #include "recorder/hooks/hook.h"
 #include "recorder/hooks/real.h"
 

@@ -192,7 +192,7 @@ bool has_new_handler() noexcept {
   const Way chosen = way();
   if (chosen <= Way::Record && block != nullptr) [[likely]] {
     if (takes_blocks()) [[likely]]
-      (void)record(kind, as_address(block), given_size, site, g_recorder.free_stacks);
+      (void)record(kind, as_address(block), static_cast<std::uint32_t>(given_size), site, g_recorder.free_stacks);
     else
       (void)record_paused(kind, as_address(block), site.pc, site.slot, site.rbp);
   }

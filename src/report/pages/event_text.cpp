@@ -7,8 +7,8 @@
 
 #include "base/format_into.h"
 #include "report/figures/pools.h"
-#include "report/text/json_text.h"
 #include "report/pages/odd_calls.h"
+#include "report/text/json_text.h"
 #include "report/text/mark_text.h"
 #include "wire/stack_roots.h"
 

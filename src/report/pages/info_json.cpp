@@ -6,8 +6,8 @@
 
 #include "base/format_into.h"
 #include "base/number_text.h"
-#include "report/text/json_text.h"
 #include "report/pages/odd_calls.h"
+#include "report/text/json_text.h"
 
 namespace heaptape {
 namespace {

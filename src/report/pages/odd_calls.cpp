@@ -65,8 +65,7 @@ std::string line_begin(const OddLine& line) {
     return fmt::format("{} from {} {} released by {}", blocks, family_name(line.first.call.family), were,
                        call_name(line.first.call.call));
   case OddSort::WrongSize: return fmt::format("{} {} released with another size than made", blocks, were);
-  case OddSort::Failed:
-    return fmt::format("{} failed", count_of(line.count, "allocation"));
+  case OddSort::Failed: return fmt::format("{} failed", count_of(line.count, "allocation"));
   }
   return count_of(line.count, "odd call");
 }
@@ -157,8 +156,9 @@ std::vector<OddFinding> without_other_runtimes(const TapeReader& tape, StackName
 }
 
 std::vector<std::pair<const char*, std::uint64_t>> odd_counts(const OddCalls& odd) {
-  std::vector<std::pair<const char*, std::uint64_t>> counts{
-      {"failed", 0}, {"not_live", 0}, {"mismatch", 0}, {"wrong_size", 0}, {"unfinished", 0}, {"left_out", odd.left_out}};
+  std::vector<std::pair<const char*, std::uint64_t>> counts{{"failed", 0},     {"not_live", 0},
+                                                            {"mismatch", 0},   {"wrong_size", 0},
+                                                            {"unfinished", 0}, {"left_out", odd.left_out}};
   for (const OddCall& call : odd.calls) {
     const auto kind = static_cast<std::size_t>(call.kind);
     if (kind >= 1 && kind < counts.size()) ++counts[kind - 1].second;

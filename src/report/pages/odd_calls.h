@@ -27,7 +27,8 @@ const char* family_name(Family family);
 
 // Without the pairs that only look like mismatches: a library that has the C++ runtime built in calls malloc and free from operators of
 // its own, which the names of the innermost functions show.
-std::vector<OddFinding> without_other_runtimes(const TapeReader& tape, StackNames& names, std::vector<OddFinding> findings);
+std::vector<OddFinding> without_other_runtimes(const TapeReader& tape, StackNames& names,
+                                               std::vector<OddFinding> findings);
 
 // How many of each kind, as the recording saw them, under names for programs: "failed", "not_live", "mismatch", "wrong_size", "unfinished",
 // "left_out"; only those that are not 0. Reads no events.

@@ -45,7 +45,9 @@ const char* sort_name(ReplayFault fault) {
 
 // In the plural; for one, without the s.
 std::string sort_words(const std::string& sort, std::uint64_t count) {
-  const auto words = [&](const char* one, const char* many) { return with_separators(count) + " " + (count == 1 ? one : many); };
+  const auto words = [&](const char* one, const char* many) {
+    return with_separators(count) + " " + (count == 1 ? one : many);
+  };
   if (sort == "overlap") return words("overlapping block", "overlapping blocks");
   if (sort == "double-free") return words("double free", "double frees");
   if (sort == "free-inside-block") return words("free inside a block", "frees inside a block");
@@ -226,7 +228,8 @@ std::string problem_text(const Problem& problem) {
       fmt::format("{} {} {}\n", problem.is_event ? "event" : "after event", problem.event, problem.sentence);
   if (!problem.site.empty()) text += fmt::format("    in {}", problem.site);
   if (!problem.sort.empty() && problem.is_event)
-    text += fmt::format("{}; 'heaptape event {}' shows all of it", problem.site.empty() ? "    no stack" : "", problem.event);
+    text += fmt::format("{}; 'heaptape event {}' shows all of it", problem.site.empty() ? "    no stack" : "",
+                        problem.event);
   if (!problem.site.empty() || (!problem.sort.empty() && problem.is_event)) text += "\n";
   return text;
 }
