@@ -8,13 +8,15 @@
 #include "report/text/mark_text.h"
 #include "shell/all_commands.h"
 #include "shell/describe.h"
+#include "shell/odd_calls.h"
 
 namespace heaptape {
 namespace {
 
 constexpr std::uint64_t kDefaultEvents = 20;
 
-void write_event_json(JsonWriter& json, Session& session, const Event& event, const Block* ended, bool with_stack) {
+void write_event_json(JsonWriter& json, Session& session, const Event& event, const Block* ended, bool with_stack,
+                      bool with_odd_calls = false) {
   json.begin_object().field("number", event.number).field("time_us", event.time_us);
   json.field("thread", event.thread.value).field("kind", kind_name(event.kind));
   json.field("address", std::string_view(hex(event.address)));
@@ -30,6 +32,7 @@ void write_event_json(JsonWriter& json, Session& session, const Event& event, co
     json.key("stack");
     session.stacks().write_json(json, event.stack);
   }
+  if (with_odd_calls) write_odd_calls(json.key("odd_calls"), session, odd_calls_of(session, event.number));
   json.end_object();
 }
 
@@ -154,7 +157,7 @@ Result<> event(Session& session, Call& call, Printer& out) {
     found = true;
     if (json) {
       JsonWriter line;
-      write_event_json(line, session, event, ended.block ? &*ended.block : nullptr, true);
+      write_event_json(line, session, event, ended.block ? &*ended.block : nullptr, true, true);
       out.print(line.text() + "\n");
       return true;
     }
@@ -176,6 +179,7 @@ Result<> event(Session& session, Call& call, Printer& out) {
     } else if (is_release(event.kind)) {
       text += event.address == 0 ? "  it released nothing: the address is null\n" : bad_release_reason(session, event);
     }
+    text += odd_calls_text(session, odd_calls_of(session, event.number));
     out.print(text);
     return true;
   });
@@ -230,7 +234,7 @@ const Command kEventsCommand{.name = "events",
                              .summary = "list events: the last ones before the cursor, or from A to B",
                              .help = "Without positions: the twenty events up to the cursor; with one position: the\n"
                                      "twenty from there on. The size of a released block stands in parentheses.\n",
-                             .example = "events @-100 @ kind=free",
+                             .example = "events @-100 @ kind=release",
                              .group = CommandGroup::Asking,
                              .takes = Takes::Position,
                              .run = events,

@@ -33,6 +33,8 @@ public:
     answer_.stopped = facts_.stopped;
     answer_.in_pools = facts_.in_pools ? *std::move(facts_.in_pools) : pool_blocks_around(session_, address_);
     choose(is_slack);
+    // Whatever it is: somebody took it for a block.
+    if (!answer_.block) answer_.bad_releases = std::move(facts_.bad_releases);
     return std::move(answer_);
   }
 

@@ -7,6 +7,7 @@
 #include "base/number_text.h"
 #include "base/path_text.h"
 #include "shell/describe.h"
+#include "shell/odd_calls.h"
 #include "shell/pool_blocks.h"
 
 namespace heaptape {
@@ -116,6 +117,7 @@ public:
       add_nearest_ranges();
     for (const PoolBlock& block : answer_.in_pools) text_ += pool_block_text(session_, block, answer_.address);
     for (const Event& event : answer_.bad_releases) text_ += "  wrongly released: " + bad_release_text(session_, event);
+    text_ += odd_calls_text(session_, odd_calls_at(session_, {answer_.address, answer_.address + 1}, false));
     if (answer_.stopped) text_ += "  (stopped: what was there before is not complete)\n";
     return std::move(text_);
   }

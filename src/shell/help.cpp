@@ -42,7 +42,7 @@ std::string positions(const Layout& layout) {
 
 std::string filters() {
   return "Filters\n"
-         "  size>1M and thread=3 and fn~\"parse\" and not kind=free\n"
+         "  size>1M and thread=3 and fn~\"parse\" and not kind=release\n"
          "Comparisons: = != < <= > >= and ~ !~ for regular expressions; and, or, not, ( ).\n\n"
          "Of events\n" +
          filter_fields_text(FilterOf::Events) + "\nOf blocks\n" + filter_fields_text(FilterOf::Blocks);

@@ -7,6 +7,7 @@
 #include "base/number_text.h"
 #include "shell/all_commands.h"
 #include "shell/describe.h"
+#include "shell/odd_calls.h"
 #include "shell/pool_blocks.h"
 
 namespace heaptape {
@@ -147,10 +148,13 @@ Result<> history(Session& session, Call& call, Printer& out) {
     }
     writer.end_array().key("bad_releases").begin_array();
     for (const Event& event : found.bad_releases) writer.value(event.number);
-    out.print(writer.end_array().end_object().text() + "\n");
+    writer.end_array();
+    write_odd_calls(writer.key("odd_calls"), session, odd_calls_at(session, {begin.value(), end}, true));
+    out.print(writer.end_object().text() + "\n");
     return Unit{};
   }
-  if (found.lives.empty() && found.mappings.empty() && found.bad_releases.empty()) {
+  const std::vector<OddFinding> odd = odd_calls_at(session, {begin.value(), end}, false);
+  if (found.lives.empty() && found.mappings.empty() && found.bad_releases.empty() && odd.empty()) {
     const bool one = end == begin.value() + 1;
     out.print(fmt::format("{}no block ever covered {}\n", found.stopped ? "stopped; so far " : "",
                           one ? hex(begin.value()) : "any of these addresses"));
@@ -172,6 +176,7 @@ Result<> history(Session& session, Call& call, Printer& out) {
     if (!out.print(folded_lines(life_text(session, session.stacks(), life), session.style.width))) return Unit{};
   }
   for (const Event& event : found.bad_releases) out.print(bad_release_text(session, event));
+  out.print(odd_calls_text(session, odd));
   if (found.stopped) out.print("stopped: there may be more\n");
   return Unit{};
 }

@@ -1,7 +1,11 @@
 // The tables that are lists in memory: stacks, frames, threads, modules, marks, samples.
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <memory>
 
+#include "analysis/moment/odd_findings.h"
+#include "report/pages/odd_calls.h"
 #include "report/text/mark_text.h"
 #include "sql/stack_function.h"
 #include "sql/tables.h"
@@ -164,6 +168,26 @@ constexpr std::array kThreadColumns{
     Column{"ended", Real, Narrow::Nothing, "NULL: not known to have ended", true},
 };
 
+constexpr std::array kOddColumns{
+    Column{"sort", Text, Narrow::Nothing,
+           "'double-free', 'free-inside-block', 'free-of-stack', 'free-of-static', 'free-of-unknown', 'mismatch', "
+           "'wrong-size', 'failed'"},
+    Column{"call", Text, Narrow::Nothing, "the function: 'malloc', 'free', 'delete[]', ..."},
+    Column{"event", Integer, Narrow::Nothing, "the call itself if is_event, else the last event before it"},
+    Column{"is_event", Integer, Narrow::Nothing, "0: the call failed or never returned, and is not in events"},
+    Column{"time", Real, Narrow::Nothing, "seconds since the start"},
+    Column{"thread", Integer, Narrow::Nothing, "threads.id"},
+    Column{"stack", Integer, Narrow::Nothing, "stacks.id"},
+    Column{"address", Integer, Narrow::Nothing, "that was given to it; NULL: none", true},
+    Column{"size", Integer, Narrow::Nothing, "that was given to it; NULL: none, or beyond all numbers", true},
+    Column{"made_by", Text, Narrow::Nothing, "who made the block of a mismatch: 'malloc', 'new', 'new[]'; else NULL",
+           true},
+    Column{"block_size", Integer, Narrow::Nothing, "of the block, where there was one; else NULL", true},
+    Column{"other_event", Integer, Narrow::Nothing, "what released the block before, or made it; NULL: there is none",
+           true},
+    Column{"error", Integer, Narrow::Nothing, "errno of a call that failed; else NULL", true},
+};
+
 constexpr std::array kModuleColumns{
     Column{"path", Text, Narrow::Nothing, "of the program or library"},
     Column{"build_id", Text, Narrow::Nothing, "hexadecimal; NULL: it has none", true},
@@ -321,6 +345,41 @@ std::unique_ptr<Table> make_pool_table(const TapeView& view) {
                      }});
 }
 
+std::unique_ptr<Table> make_odd_call_table(const TapeView& view) {
+  // Found when first asked for: why an address was not live takes a pass over the events.
+  auto findings = std::make_shared<std::vector<OddFinding>>();
+  return std::make_unique<ListTable>(
+      ListTableParts{.name = "odd_calls",
+                     .meaning = "calls that failed, released what was no block, or do not match",
+                     .columns = kOddColumns,
+                     .count = view.tape().odd_calls().calls.size(),
+                     .value = [&view, findings](std::size_t row, std::size_t column, ColumnOut& out) {
+                       if (findings->empty()) *findings = odd_findings(view.tape());
+                       const OddFinding& finding = (*findings)[row];
+                       const OddCall& call = finding.call;
+                       const auto number_or_null = [&](std::uint64_t number) {
+                         number == 0 || number > INT64_MAX ? out.null() : out.number(number);
+                       };
+                       switch (column) {
+                       case 0: return out.lasting_text(odd_sort_name(finding.sort));
+                       case 1: return out.lasting_text(kind_name(call.call));
+                       case 2: return out.number(call.event);
+                       case 3: return out.integer(is_event(call.kind) ? 1 : 0);
+                       case 4: return out.seconds(call.time_us);
+                       case 5: return out.integer(call.thread.value);
+                       case 6: return out.integer(call.stack.value);
+                       case 7: return number_or_null(call.address);
+                       case 8: return number_or_null(call.size);
+                       case 9:
+                         if (finding.sort != OddSort::Mismatch) return out.null();
+                         return out.lasting_text(family_name(call.family));
+                       case 10: return number_or_null(call.block_size);
+                       case 11: return number_or_null(finding.other);
+                       default: return number_or_null(call.error);
+                       }
+                     }});
+}
+
 std::unique_ptr<Table> make_sample_table(const TapeView& view) {
   return std::make_unique<ListTable>(
       ListTableParts{.name = "samples",
@@ -351,6 +410,7 @@ std::vector<std::unique_ptr<Table>> make_tables(const TapeView& view, const Shou
   tables.push_back(make_module_table(view));
   tables.push_back(make_mark_table(view));
   tables.push_back(make_pool_table(view));
+  tables.push_back(make_odd_call_table(view));
   tables.push_back(make_sample_table(view));
   return tables;
 }

@@ -102,6 +102,37 @@ struct Pool {
   friend bool operator==(const Pool&, const Pool&) = default;
 };
 
+// A call that an allocator cannot do what was meant with, or that got no memory. The numbers are part of the tape format.
+enum class OddKind : std::uint8_t {
+  Failed = 1,     // it asked for memory and got none
+  NotLive = 2,    // it released or reallocated an address at which no block was live
+  Mismatch = 3,   // it released a block that functions of another family made
+  WrongSize = 4,  // it released a block and gave another size than the block has
+  Unfinished = 5, // a realloc of an address at which no block was live; it never returned
+};
+struct OddCall {
+  OddKind kind = OddKind::Failed;   // readers may meet others, of later versions
+  EventKind call = EventKind::None; // the function; readers may meet others
+  std::uint64_t event = 0; // the call itself; for Failed and Unfinished, which are no events, the last one before it
+  std::uint64_t time_us = 0;
+  ThreadId thread{};
+  StackId stack{};
+  std::uint64_t address = 0;       // that was given to it; 0: none
+  std::uint64_t size = 0;          // that was given to it; 0: none. The largest number: that or more
+  std::uint64_t maker = 0;         // Mismatch and WrongSize: the event that made the block
+  std::uint64_t block_size = 0;    // and the block's size
+  Family family = Family::Unknown; // and its family; readers may meet others
+  std::uint32_t error = 0;         // errno of a call that failed; 0: not known
+  friend bool operator==(const OddCall&, const OddCall&) = default;
+};
+struct OddCalls {
+  std::vector<OddCall> calls; // in the order of the events
+  std::uint64_t left_out = 0; // those for which there was no room
+  friend bool operator==(const OddCalls&, const OddCalls&) = default;
+};
+// Whether `event` is the call itself, not the last event before it.
+constexpr bool is_event(OddKind kind) { return kind != OddKind::Failed && kind != OddKind::Unfinished; }
+
 // The program as the kernel saw it at one moment.
 struct Sample {
   std::uint64_t time_us = 0;

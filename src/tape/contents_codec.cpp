@@ -271,6 +271,54 @@ bool parse_samples(std::span<const std::byte> payload, std::vector<Sample>& samp
   return true;
 }
 
+void put_odd_calls(const OddCalls& odd, std::vector<std::byte>& out) {
+  std::vector<std::byte> scratch;
+  ByteWriter writer(out);
+  writer.varint(odd.left_out);
+  writer.varint(odd.calls.size());
+  for (const OddCall& call : odd.calls) {
+    put_sized(out, scratch, [&](ByteWriter& entry) {
+      entry.varint(static_cast<std::uint64_t>(call.kind));
+      entry.varint(static_cast<std::uint64_t>(call.call));
+      entry.varint(call.event);
+      entry.varint(call.time_us);
+      entry.varint(call.thread.value);
+      entry.varint(call.stack.value);
+      entry.varint(call.address);
+      entry.varint(call.size);
+      entry.varint(call.maker);
+      entry.varint(call.block_size);
+      entry.varint(static_cast<std::uint64_t>(call.family));
+      entry.varint(call.error);
+    });
+  }
+}
+
+bool parse_odd_calls(std::span<const std::byte> payload, OddCalls& odd) {
+  ByteReader reader(payload);
+  const std::uint64_t left_out = reader.varint();
+  for (std::uint64_t left = reader.varint(); left != 0 && reader.ok(); --left) {
+    ByteReader entry(reader.bytes(reader.varint()));
+    OddCall call;
+    call.kind = static_cast<OddKind>(entry.varint());
+    call.call = static_cast<EventKind>(entry.varint());
+    call.event = entry.varint();
+    call.time_us = entry.varint();
+    call.thread = ThreadId(static_cast<std::uint32_t>(entry.varint()));
+    call.stack = StackId(static_cast<std::uint32_t>(entry.varint()));
+    call.address = entry.varint();
+    call.size = entry.varint();
+    call.maker = entry.varint();
+    call.block_size = entry.varint();
+    call.family = static_cast<Family>(entry.varint());
+    call.error = static_cast<std::uint32_t>(entry.varint());
+    if (!entry.ok()) return false;
+    if (reader.ok()) odd.calls.push_back(call);
+  }
+  if (reader.ok()) odd.left_out = left_out;
+  return reader.ok();
+}
+
 void put_summary(const Summary& summary, std::vector<std::byte>& out) {
   ByteWriter writer(out);
   writer.varint(summary.events);

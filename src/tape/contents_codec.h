@@ -20,6 +20,7 @@ void put_stacks(StackId first, std::span<const StackNode> nodes, std::vector<std
 void put_samples(std::span<const Sample> samples, std::vector<std::byte>& out);
 void put_marks(std::span<const Mark> marks, std::vector<std::byte>& out);
 void put_pools(std::span<const Pool> pools, std::vector<std::byte>& out);
+void put_odd_calls(const OddCalls& odd, std::vector<std::byte>& out);
 void put_summary(const Summary& summary, std::vector<std::byte>& out);
 
 // Each adds to what earlier blocks gave.
@@ -33,6 +34,7 @@ bool parse_samples(std::span<const std::byte> payload, std::vector<Sample>& samp
 bool parse_marks(std::span<const std::byte> payload, std::vector<Mark>& marks);
 // A later entry with the same number replaces the earlier one.
 bool parse_pools(std::span<const std::byte> payload, std::map<std::uint32_t, Pool>& pools);
+bool parse_odd_calls(std::span<const std::byte> payload, OddCalls& odd);
 bool parse_summary(std::span<const std::byte> payload, std::optional<Summary>& summary);
 
 } // namespace heaptape

@@ -173,6 +173,32 @@ TEST(ContentsCodec, NodeIdsOutOfRangeAreRefusedAndTakeNoMemory) {
   }
 }
 
+TEST(ContentsCodec, KeepsOddCallsInParts) {
+  const OddCall failed{.kind = OddKind::Failed,
+                       .call = EventKind::Calloc,
+                       .event = 7,
+                       .time_us = 12,
+                       .thread = ThreadId(2),
+                       .stack = StackId(3),
+                       .address = 0,
+                       .size = ~std::uint64_t{0},
+                       .error = 12};
+  const OddCall mismatch{.kind = OddKind::Mismatch,
+                         .call = EventKind::Free,
+                         .event = 9,
+                         .address = 0x7f00'1234'5670,
+                         .maker = 8,
+                         .block_size = 40,
+                         .family = Family::NewArray};
+  OddCalls read;
+  for (const OddCalls& part : {OddCalls{{failed}, 0}, OddCalls{{mismatch}, 5}}) {
+    std::vector<std::byte> payload;
+    put_odd_calls(part, payload);
+    ASSERT_TRUE(parse_odd_calls(payload, read));
+  }
+  EXPECT_EQ(read, (OddCalls{{failed, mismatch}, 5}));
+}
+
 TEST(ContentsCodec, KeepsSamples) {
   const std::vector<Sample> samples{{1, 2, 3, 4, 5, 6}, {}, {kMost, kMost, 0, kMost, 1, 0xffff'ffff}};
   Bytes payload;

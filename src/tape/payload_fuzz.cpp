@@ -119,6 +119,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<Sample> samples;
   std::vector<Mark> marks;
   std::map<std::uint32_t, Pool> pools;
+  OddCalls odd, odd_back;
+  std::vector<std::byte> payload;
   std::optional<Summary> summary;
   Symbols symbols;
   switch (static_cast<format::ChunkType>(data[0])) {
@@ -128,6 +130,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   case format::ChunkType::Samples: (void)parse_samples(input, samples); break;
   case format::ChunkType::Marks: (void)parse_marks(input, marks); break;
   case format::ChunkType::Pools: (void)parse_pools(input, pools); break;
+  case format::ChunkType::OddCalls:
+    (void)parse_odd_calls(input, odd);
+    put_odd_calls(odd, payload);
+    HT_CHECK(parse_odd_calls(payload, odd_back) && odd_back == odd);
+    break;
   case format::ChunkType::Summary: HT_CHECK(parse_summary(input, summary) == summary.has_value()); break;
   case format::ChunkType::Symbols: check_symbols(input, symbols); break;
   case format::ChunkType::Stacks: check_stacks(input); break;

@@ -45,6 +45,7 @@ const std::vector<Thread>& TapeReader::threads() const { return state_->tape.thr
 const std::vector<StackNode>& TapeReader::stacks() const { return state_->tape.stacks; }
 const std::vector<Sample>& TapeReader::samples() const { return state_->tape.samples; }
 const std::vector<Mark>& TapeReader::marks() const { return state_->tape.marks; }
+const OddCalls& TapeReader::odd_calls() const { return state_->tape.odd_calls; }
 const std::vector<Pool>& TapeReader::pools() const { return state_->tape.pools; }
 const Maps& TapeReader::maps() const { return state_->tape.maps; }
 const CpuProfile& TapeReader::cpu() const { return state_->tape.cpu; }

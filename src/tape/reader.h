@@ -49,6 +49,7 @@ public:
   const std::vector<StackNode>& stacks() const; // index = StackId; [0] is "no stack"
   const std::vector<Sample>& samples() const;
   const std::vector<Mark>& marks() const;                // in order
+  const OddCalls& odd_calls() const;                     // their stacks are on the tape, or 0
   const std::vector<Pool>& pools() const;                // by number; a damaged tape may lack some
   const Maps& maps() const;                              // empty: an older tape, or /proc could not be read
   const CpuProfile& cpu() const;                         // stacks it names are on the tape, or 0

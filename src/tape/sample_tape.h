@@ -32,6 +32,7 @@ struct SampleTape {
   std::vector<std::vector<MappedRange>> maps; // at 1 us, 101 us, ...
   std::vector<Event> events;
   std::vector<std::uint64_t> allocated_at; // beside events
+  OddCalls odd;
   Summary summary;
   Symbols symbols;
 
@@ -120,6 +121,25 @@ struct SampleTape {
       maps.push_back({{0x550000000000, 0x550000001000, 0x1000, program, kMapRead | kMapExecute},
                       {0x560000000000, 0x560000021000 + i * 0x8000, 0, heap, kMapRead | kMapWrite},
                       {0x7f0000000000 + i * 0x1000, 0x7f0000010000, 0, 0, kMapRead | kMapShared}});
+    odd.calls = {{.kind = OddKind::Failed,
+                  .call = EventKind::Malloc,
+                  .event = 3,
+                  .time_us = 5,
+                  .thread = ThreadId(1),
+                  .stack = StackId(2),
+                  .size = ~std::uint64_t{0},
+                  .error = 12},
+                 {.kind = OddKind::Mismatch,
+                  .call = EventKind::Free,
+                  .event = 9,
+                  .time_us = 11,
+                  .thread = ThreadId(2),
+                  .stack = StackId(3),
+                  .address = 0x5600'0000'0010,
+                  .maker = 8,
+                  .block_size = 40,
+                  .family = Family::New}};
+    odd.left_out = 1;
     summary.events = count;
     summary.per_kind[1] = 3;
     summary.losses = {{"ring full", 7}};
@@ -161,7 +181,7 @@ struct SampleTape {
     }
     if (!encoder.empty()) HT_CHECK(writer.add_events(encoder).ok());
     HT_CHECK(writer.add_threads(threads).ok() && writer.add_samples(samples).ok() && writer.add_symbols(symbols).ok() &&
-             writer.add_summary(summary).ok());
+             writer.add_odd_calls(odd).ok() && writer.add_summary(summary).ok());
     std::ifstream file(path, std::ios::binary);
     const std::vector<char> text((std::istreambuf_iterator<char>(file)), {});
     ::unlink(path.c_str());

@@ -58,6 +58,11 @@ public:
     for (CpuSample& sample : tape_.cpu.samples) {
       if (sample.stack.value >= tape_.stacks.size()) sample.stack = StackId();
     }
+    for (OddCall& call : tape_.odd_calls.calls) {
+      if (call.stack.value >= tape_.stacks.size()) call.stack = StackId();
+    }
+    std::stable_sort(tape_.odd_calls.calls.begin(), tape_.odd_calls.calls.end(),
+                     [](const OddCall& a, const OddCall& b) { return a.event < b.event; });
     for (auto& [id, thread] : threads_) tape_.threads.push_back(std::move(thread));
     for (auto& [number, pool] : pools_) tape_.pools.push_back(std::move(pool));
     for (auto& [type, size] : sizes_) {
@@ -82,6 +87,7 @@ private:
     case ChunkType::Samples:
     case ChunkType::Marks:
     case ChunkType::Pools:
+    case ChunkType::OddCalls:
     case ChunkType::Inherited:
     case ChunkType::Maps:
     case ChunkType::Cpu:
@@ -122,6 +128,7 @@ private:
     case ChunkType::Samples: return parse_samples(raw, tape_.samples);
     case ChunkType::Marks: return parse_marks(raw, tape_.marks);
     case ChunkType::Pools: return parse_pools(raw, pools_);
+    case ChunkType::OddCalls: return parse_odd_calls(raw, tape_.odd_calls);
     case ChunkType::Inherited: return add_inherited(chunk.offset, raw);
     case ChunkType::Maps: return parse_maps(raw, tape_.maps);
     case ChunkType::Cpu: return parse_cpu(raw, tape_.cpu);

@@ -29,6 +29,7 @@ struct LoadedTape {
   std::vector<Sample> samples{};
   std::vector<Mark> marks{};
   std::vector<Pool> pools{};
+  OddCalls odd_calls{};
   Maps maps{};
   CpuProfile cpu{};
   std::optional<Summary> summary{};

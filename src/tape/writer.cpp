@@ -124,6 +124,18 @@ Result<> TapeWriter::add_pools(std::span<const Pool> pools) {
   });
 }
 
+Result<> TapeWriter::add_odd_calls(const OddCalls& odd) {
+  if (odd.calls.empty()) { // the number of those left out alone
+    put_odd_calls(odd, raw_);
+    return write_chunk(ChunkType::OddCalls);
+  }
+  const auto bytes_of = [](const OddCall&) { return std::size_t{64}; };
+  return write_in_parts(std::span<const OddCall>(odd.calls), bytes_of, [&](std::span<const OddCall> part) {
+    put_odd_calls({{part.begin(), part.end()}, odd.left_out}, raw_);
+    return write_chunk(ChunkType::OddCalls);
+  });
+}
+
 Result<> TapeWriter::add_maps(std::uint64_t number, const MapsChange& change, const MapNames& names) {
   put_maps(number, std::span(&change, 1), names, raw_);
   return write_chunk(ChunkType::Maps);

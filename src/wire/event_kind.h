@@ -48,8 +48,9 @@ enum class EventKind : std::uint8_t {
   TapeKinds = 25,
 
   // Only in rings, never on a tape.
-  ThreadStart = 40,  // size field: the thread's kernel id; address: its stack's top
-  ReallocBegin = 41, // address: the old block; stamped before the real call. The stack field is unused.
+  ThreadStart = 40, // size field: the thread's kernel id; address: its stack's top
+  ReallocBegin =
+      41, // address: the old block; size: what is asked for; stamped before the real call. Its stack is the event's.
   ReallocFailed = 42,
   MremapBegin = 43, // address: the old range; size: its length
   MremapFailed = 44,
@@ -63,12 +64,21 @@ enum class EventKind : std::uint8_t {
   // below it; a PoolFree of pool 0 is one by a function that does not say which pool it means.
   PoolName = 48,  // names a pool by the text before it; address: its length, size: a PoolNameKind above the pool
   PoolBegin = 49, // of a block of 4 GiB and more, just before its PoolAlloc: address, and the whole size
-  // A name for the thread: its text in MarkText records, then this, whose address field is the length of the text.
+  // A name for the thread: its text in MarkText records, then this, whose address field is the length of the text. Size field: who
+  // gave the name, 0 heaptape_thread_name(), 1 the kernel has it.
   ThreadName = 50,
   // While the program has paused the recording: a block that is not to be on the tape, known so that its release need not be
   // either. Releases keep their kinds. A realloc is ReallocBegin and then, instead of Realloc, this with the new block (0: none).
   PausedAlloc = 51,
   PausedRealloc = 52,
+  // An allocation that failed; address field: see wire/failed_call.h. The size field is the low part of the size asked for.
+  FailedCall = 53,
+  // A block that was recorded as malloc's is operator new's: the C++ library got it after its new-handler had made room. Size field:
+  // the kind it should have had.
+  BecameNew = 54,
+  // From here on C++ blocks may be recorded under the names of either family, so that pairs say nothing.
+  OperatorsMixed = 55,
+  ThreadEnd = 56, // the thread is about to end
   // The process is about to fork and its child will be recorded, too. CLOCK_MONOTONIC in ns: address field bits 0..47, size field the
   // rest. The child says the same number (wire/handshake.h).
   Fork = 60,
@@ -110,6 +120,21 @@ constexpr bool is_pool(EventKind kind) { return kind == EventKind::PoolAlloc || 
 
 // Kinds whose events say a size; the others end blocks.
 constexpr bool has_size(EventKind kind) { return !is_release(kind) && kind != EventKind::PoolFree; }
+
+// Which functions a block belongs to: those of its own family are to release it.
+enum class Family : std::uint8_t { C = 0, New = 1, NewArray = 2, Unknown = 3 };
+
+// Of the block that an event makes or ends.
+constexpr Family family_of(EventKind kind) {
+  switch (kind) {
+  case EventKind::New:
+  case EventKind::Delete: return Family::New;
+  case EventKind::NewArray:
+  case EventKind::DeleteArray: return Family::NewArray;
+  case EventKind::ReallocRelease: return Family::Unknown;
+  default: return Family::C;
+  }
+}
 
 constexpr bool is_mapping(EventKind kind) {
   return kind == EventKind::MmapAnonymous || kind == EventKind::MmapFile || kind == EventKind::Munmap ||

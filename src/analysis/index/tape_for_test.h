@@ -18,10 +18,16 @@
 
 namespace heaptape::test {
 
+// What few tests need.
+struct MoreOnTape {
+  OddCalls odd{};
+  std::vector<Thread> threads{};
+};
+
 class SmallTape {
 public:
   SmallTape(const std::vector<Event>& events, std::uint32_t stacks, std::size_t events_per_block, bool finished = true,
-            const std::vector<Mark>& marks = {}) {
+            const std::vector<Mark>& marks = {}, const MoreOnTape& more = {}) {
     const int fd = ::mkstemp(path_.data());
     HT_CHECK(fd >= 0);
     ::close(fd);
@@ -38,6 +44,8 @@ public:
     }
     HT_CHECK(writer.add_events(encoder).ok());
     if (!marks.empty()) HT_CHECK(writer.add_marks(marks).ok());
+    if (!more.odd.calls.empty()) HT_CHECK(writer.add_odd_calls(more.odd).ok());
+    if (!more.threads.empty()) HT_CHECK(writer.add_threads(more.threads).ok());
     HT_CHECK(writer.add_samples(std::vector<Sample>{{10, 1 << 20, 1 << 19, 1 << 24, 77, 2}}).ok());
     Summary summary;
     summary.events = events.size();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/ids.h"
 #include "wire/event_kind.h"
 
 namespace heaptape {
@@ -14,8 +15,12 @@ struct BegunCall {
   EventKind kind = EventKind::None;
   bool released = false; // a ReallocRelease was written for it
   bool paused = false;   // its block is not on the tape
+  bool unknown = false;  // no block was live at its address
   std::uint32_t slot = 0;
   std::uint32_t thread = 0;
+  StackId stack{};
+  std::uint64_t time_us = 0;
+  std::uint64_t event = 0; // the last one before it
   std::uint64_t address = 0;
   std::uint64_t size = 0;
 };
@@ -23,6 +28,7 @@ struct BegunCall {
 class BegunCalls {
 public:
   bool empty() const { return calls_.empty(); }
+  const std::vector<BegunCall>& all() const { return calls_; }
 
   void add(const BegunCall& call) {
     const auto of_slot = [&](const BegunCall& other) { return other.slot == call.slot; };

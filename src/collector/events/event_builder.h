@@ -22,6 +22,7 @@
 #include "collector/events/begun_calls.h"
 #include "collector/events/cpu_collector.h"
 #include "collector/events/mark_collector.h"
+#include "collector/events/odd_collector.h"
 #include "collector/events/paused_blocks.h"
 #include "collector/events/pool_collector.h"
 #include "collector/events/stack_folder.h"
@@ -57,6 +58,9 @@ public:
   const CpuCollector& cpu() const { return cpu_; }
   PoolCollector& pools() { return pools_; }
   std::vector<ForkMade>& forks() { return forks_; } // not yet written
+  OddCollector& odd_calls() { return odd_; }
+  // After the last item: calls that never returned.
+  virtual void finish() = 0;
   std::uint64_t reordered() const { return reordered_; }
   // Records that make no sense: unknown kinds, allocations at address 0.
   std::uint64_t damaged() const { return damaged_; }
@@ -69,6 +73,7 @@ protected:
   CpuCollector cpu_;
   PoolCollector pools_;
   std::vector<ForkMade> forks_;
+  OddCollector odd_;
   std::uint64_t count_ = 0;
   std::uint64_t reordered_ = 0;
   std::uint64_t damaged_ = 0;
@@ -82,16 +87,17 @@ public:
       : EventBuilderBase(stacks), clock_(clock), stacks_(stacks), rings_(rings), sink_(sink) {}
 
   void consume(std::span<RingItem> items) override;
+  void finish() override;
 
 private:
   static constexpr unsigned kMostRepairs = 64; // inside each other, each on the collector's stack
-  // In the copy of a ReallocBegin, whose stack field is unused: its block has already ended.
-  static constexpr std::uint64_t kReleasedBit = std::uint64_t{1} << 32;
+  // In word0 of the copy of a ReallocBegin, where items have no use for it: its block has already ended.
+  static constexpr std::uint64_t kReleasedBit = wire::kPhaseBit;
 
   void take_in(const RingItem& item);
   void take_in_release(const RingItem& item);
   void take_in_other(const RingItem& item);
-  bool release_unknown(Event& event, const RingItem& item, std::uint64_t& allocated_at);
+  bool release_unknown(Event& event, const RingItem& item, EndedBlock& ended);
   void add_paused(const RingItem& item);
   void finish_paused_realloc(const RingItem& item);
   void make_room_among_paused(const RingItem& item);
@@ -101,12 +107,14 @@ private:
   void finish_realloc(const RingItem& item);
   void finish_mremap(const RingItem& item);
   void take_in_pool(const RingItem& item);
+  void note_odd(OddKind kind, const Event& event, std::uint64_t size, const EndedBlock& ended);
+  void note_failed(const RingItem& item);
+  void check_pair(const Event& event, std::uint64_t given_size, const EndedBlock& ended);
   void emit(Event& event, std::uint32_t slot, std::uint64_t time);
   void put_in_front(Event release, Event& of);
   void make_room(Event& event, std::uint32_t slot, std::uint64_t time);
   void take_in_early(RingItem& item, std::uint64_t time);
   void look_for_maker(const RingItem& release);
-  StackId stack_of_realloc(std::uint32_t slot, std::uint64_t until);
   Event event_of(const RingItem& item, std::uint64_t size);
 
   template <class Matches>
@@ -127,7 +135,8 @@ private:
   BegunCalls begun_;         // reallocs and mremaps; signal handlers may begin more of them inside
   RingItem* rest_ = nullptr; // of the batch at hand: what comes after the current item
   RingItem* rest_end_ = nullptr;
-  unsigned repairs_ = 0; // under way: one may need another
+  unsigned repairs_ = 0;     // under way: one may need another
+  BegunCall failed_realloc_; // the last one
 };
 
 } // namespace heaptape

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "collector/events/event_builder.h"
+#include "wire/failed_call.h"
 
 namespace heaptape {
 
@@ -36,8 +37,12 @@ template <class Sink>
 template <class Sink>
 inline void EventBuilder<Sink>::emit(Event& event, std::uint32_t slot, std::uint64_t time) {
   event.number = ++count_;
-  const std::uint64_t allocated_at = model_.apply(event, [&](Event& made) { make_room(made, slot, time); });
-  sink_.add(event, allocated_at);
+  EndedBlock ended;
+  (void)model_.apply(
+      event, [&](Event& made) { make_room(made, slot, time); }, ended);
+  sink_.add(event, ended.allocated_at);
+  if (is_reallocation(event.kind) && ended.allocated_at != 0 && ended.family != Family::C) [[unlikely]]
+    check_pair(event, 0, ended);
 }
 
 template <class Sink>
@@ -63,23 +68,93 @@ template <class Sink>
     end_realloc_in_place(item);
   Event event = event_of(item, 0);
   event.number = count_ + 1;
-  std::uint64_t allocated_at = 0;
-  if (!model_.try_release(event, allocated_at)) [[unlikely]] {
-    if (!release_unknown(event, item, allocated_at)) return;
+  EndedBlock ended;
+  if (!model_.try_release(event, ended)) [[unlikely]] {
+    if (!release_unknown(event, item, ended)) return;
   }
   ++count_;
-  sink_.add(event, allocated_at);
+  sink_.add(event, ended.allocated_at);
+  const std::uint64_t given_size = item.size(); // its low half, or 0
+  if (ended.family != family_of(event.kind) || (given_size != 0 && given_size != (ended.size & 0xffff'ffff)))
+      [[unlikely]]
+    check_pair(event, given_size, ended);
+}
+
+template <class Sink>
+void EventBuilder<Sink>::note_odd(OddKind kind, const Event& event, std::uint64_t size, const EndedBlock& ended) {
+  odd_.add({.kind = kind,
+            .call = event.kind,
+            .event = event.number,
+            .time_us = event.time_us,
+            .thread = event.thread,
+            .stack = event.stack,
+            .address = is_reallocation(event.kind) ? event.old_address : event.address,
+            .size = size,
+            .maker = ended.allocated_at,
+            .block_size = ended.size,
+            .family = ended.family});
+}
+
+template <class Sink>
+[[gnu::noinline]] void EventBuilder<Sink>::check_pair(const Event& event, std::uint64_t given_size,
+                                                      const EndedBlock& ended) {
+  const Family family = family_of(event.kind);
+  if (ended.allocated_at == 0 || ended.family == Family::Unknown || family == Family::Unknown) return;
+  if (ended.family != family) {
+    if (!odd_.operators_are_mixed())
+      note_odd(OddKind::Mismatch, event, is_reallocation(event.kind) ? event.size : 0, ended);
+  } else if (given_size != 0 && given_size != (ended.size & 0xffff'ffff)) {
+    note_odd(OddKind::WrongSize, event, given_size, ended);
+  }
+}
+
+template <class Sink>
+void EventBuilder<Sink>::note_failed(const RingItem& item) {
+  const wire::FailedCallFields fields = wire::failed_call_of(item.address(), item.size());
+  if (!is_allocation(fields.call) && !is_reallocation(fields.call) && !is_mapping(fields.call)) {
+    ++damaged_;
+    return;
+  }
+  const bool of_realloc = is_reallocation(fields.call) || fields.call == EventKind::Mremap;
+  const bool has_old = of_realloc && failed_realloc_.slot == item.slot && failed_realloc_.address != 0;
+  odd_.add({.kind = OddKind::Failed,
+            .call = fields.call,
+            .event = count_,
+            .time_us = clock_.to_us(item.time()),
+            .thread = ThreadId(item.thread),
+            .stack = stacks_.fold(item.stack()),
+            .address = has_old ? failed_realloc_.address : 0,
+            .size = fields.size,
+            .error = fields.error});
+  failed_realloc_ = {};
+}
+
+// What glibc finds wrong with a pointer ends the program inside the real call.
+template <class Sink>
+void EventBuilder<Sink>::finish() {
+  for (const BegunCall& begun : begun_.all()) {
+    if (begun.kind != EventKind::ReallocBegin || !begun.unknown || begun.paused || begun.released) continue;
+    odd_.add({.kind = OddKind::Unfinished,
+              .call = EventKind::Realloc,
+              .event = begun.event,
+              .time_us = begun.time_us,
+              .thread = ThreadId(begun.thread),
+              .stack = begun.stack,
+              .address = begun.address,
+              .size = begun.size});
+  }
 }
 
 // False: the block was made while recording was paused, so this is not an event.
 template <class Sink>
-[[gnu::noinline]] bool EventBuilder<Sink>::release_unknown(Event& event, const RingItem& item,
-                                                           std::uint64_t& allocated_at) {
+[[gnu::noinline]] bool EventBuilder<Sink>::release_unknown(Event& event, const RingItem& item, EndedBlock& ended) {
   if (paused_.take(event.address)) return false;
   look_for_maker(item);
   if (paused_.take(event.address)) return false;
   event.number = count_ + 1;
-  allocated_at = model_.apply(event);
+  const auto nothing = [](const Event&) {};
+  (void)model_.apply(event, nothing, ended);
+  if (ended.allocated_at == 0) note_odd(OddKind::NotLive, event, item.size(), {});
   return true;
 }
 
@@ -133,11 +208,16 @@ template <class Sink>
   case EventKind::ReallocBegin:
   case EventKind::MremapBegin: begin(item); break;
   case EventKind::ReallocFailed:
-    if (const BegunCall begun = begun_.end(item.slot, EventKind::ReallocBegin); begun.paused) {
-      paused_.put_back(begun.address);
-    }
+    failed_realloc_ = begun_.end(item.slot, EventKind::ReallocBegin);
+    if (failed_realloc_.paused) paused_.put_back(failed_realloc_.address);
     break;
-  case EventKind::MremapFailed: (void)begun_.end(item.slot, EventKind::MremapBegin); break;
+  case EventKind::MremapFailed: failed_realloc_ = begun_.end(item.slot, EventKind::MremapBegin); break;
+  case EventKind::FailedCall: note_failed(item); break;
+  case EventKind::BecameNew:
+    model_.set_family(item.address(), family_of(static_cast<EventKind>(item.size() & 0xff)));
+    break;
+  case EventKind::OperatorsMixed: odd_.mix_operators(); break;
+  case EventKind::ThreadEnd: break; // its time is what it says
   case EventKind::Realloc:
   case EventKind::ReallocArray: finish_realloc(item); break;
   case EventKind::Mremap: finish_mremap(item); break;
@@ -170,19 +250,27 @@ template <class Sink>
 template <class Sink>
 void EventBuilder<Sink>::begin(const RingItem& item) {
   const bool is_realloc = item.kind() == EventKind::ReallocBegin;
-  const bool released = is_realloc && (item.word2 & kReleasedBit) != 0;
+  const bool released = is_realloc && (item.word0 & kReleasedBit) != 0;
   bool paused = false;
+  bool unknown = false;
   if (is_realloc && !released && !begun_.empty()) end_realloc_in_place(item);
   if (is_realloc && !released && item.address() != 0 && !model_.is_live(item.address())) {
     paused = paused_.take(item.address());
     if (!paused) look_for_maker(item);
-    if (!paused && !model_.is_live(item.address())) paused = paused_.take(item.address());
+    if (!paused && !model_.is_live(item.address())) {
+      paused = paused_.take(item.address());
+      unknown = !paused;
+    }
   }
   begun_.add({.kind = item.kind(),
               .released = released,
               .paused = paused,
+              .unknown = unknown,
               .slot = item.slot,
               .thread = item.thread,
+              .stack = is_realloc ? stacks_.fold(item.stack()) : StackId{},
+              .time_us = clock_.to_us(item.time()),
+              .event = count_,
               .address = item.address(),
               .size = item.size()});
 }
@@ -201,7 +289,9 @@ void EventBuilder<Sink>::finish_realloc(const RingItem& item) {
     event.old_address = begun.address;
     event.old_released = begun.released;
   }
+  if (event.stack == StackId{}) event.stack = begun.stack;
   emit(event, item.slot, item.time());
+  if (begun.unknown && !begun.released) note_odd(OddKind::NotLive, event, event.size, {});
 }
 
 // The block that was ended is on the tape or not; the one that was made is not. To the tape it is a realloc that frees.
@@ -214,6 +304,7 @@ void EventBuilder<Sink>::finish_paused_realloc(const RingItem& item) {
     event.address = 0;
     event.old_address = begun.address;
     event.old_released = begun.released;
+    if (event.stack == StackId{}) event.stack = begun.stack;
     emit(event, item.slot, item.time());
   }
   add_paused(item);
@@ -243,22 +334,14 @@ void EventBuilder<Sink>::take_in_pool(const RingItem& item) {
   sink_.add(event, taken.allocated_at);
 }
 
-// The stack of a realloc comes with its end, which may not be there yet.
-template <class Sink>
-StackId EventBuilder<Sink>::stack_of_realloc(std::uint32_t slot, std::uint64_t until) {
-  const RingItem* found =
-      find_ahead(until, [&](const RingItem& item) { return item.slot == slot && is_reallocation(item.kind()); });
-  return found != nullptr ? stacks_.fold(found->stack()) : StackId{};
-}
-
 // Writes a release under the number that `of` had, and gives that one the next.
 template <class Sink>
 void EventBuilder<Sink>::put_in_front(Event release, Event& of) {
   release.number = of.number;
   release.time_us = of.time_us;
-  std::uint64_t allocated_at = 0;
-  if (!model_.try_release(release, allocated_at)) return;
-  sink_.add(release, allocated_at);
+  EndedBlock ended;
+  if (!model_.try_release(release, ended)) return;
+  sink_.add(release, ended.allocated_at);
   of.number = ++count_;
 }
 
@@ -272,19 +355,19 @@ template <class Sink>
   if (BegunCall* const begun = begun_.realloc_of(address); begun != nullptr) {
     begun->released = true;
     release.thread = ThreadId(begun->thread);
-    release.stack = stack_of_realloc(begun->slot, until);
+    release.stack = begun->stack;
     return put_in_front(release, event);
   }
   RingItem* late = find_ahead(until, [&](const RingItem& item) {
     return item.slot != slot && item.address() == address &&
-           (is_release(item.kind()) || (item.kind() == EventKind::ReallocBegin && (item.word2 & kReleasedBit) == 0));
+           (is_release(item.kind()) || (item.kind() == EventKind::ReallocBegin && (item.word0 & kReleasedBit) == 0));
   });
   if (late == nullptr) return;
   ++reordered_;
   release.thread = ThreadId(late->thread);
   if (late->kind() == EventKind::ReallocBegin) {
-    release.stack = stack_of_realloc(late->slot, until);
-    late->word2 |= kReleasedBit;
+    release.stack = stacks_.fold(late->stack());
+    late->word0 |= kReleasedBit;
   } else {
     release.kind = late->kind();
     release.stack = stacks_.fold(late->stack());
@@ -297,7 +380,7 @@ template <class Sink>
 template <class Sink>
 [[gnu::noinline]] void EventBuilder<Sink>::take_in_early(RingItem& item, std::uint64_t time) {
   RingItem copy = item;
-  copy.word0 = time << 8 | (item.word0 & wire::kKindMask);
+  copy.word0 = time << 8 | (item.word0 & (wire::kKindMask | kReleasedBit));
   item.erase();
   ++repairs_;
   take_in(copy);

@@ -56,7 +56,7 @@ std::vector<Mark> MarkCollector::take() {
 }
 
 void MarkCollector::add_thread_name(const RingItem& item) {
-  thread_names_.push_back({ThreadId(item.thread), take_text(item.slot, item.address())});
+  thread_names_.push_back({ThreadId(item.thread), take_text(item.slot, item.address()), item.size() != 0});
 }
 
 } // namespace heaptape

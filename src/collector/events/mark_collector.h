@@ -27,6 +27,7 @@ public:
   struct ThreadName {
     ThreadId thread;
     std::string name;
+    bool of_kernel = false; // not given by the program for heaptape
   };
 
   void add_text(const RingItem& item);

@@ -164,6 +164,7 @@ std::optional<Sample> ProcFiles::sample() const {
   static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   std::string_view rest = pages;
   const std::uint64_t all = next_number(rest), resident = next_number(rest), shared = next_number(rest);
+  if (resident == 0) return std::nullopt; // it has ended, and its memory is gone
   Sample sample;
   sample.virtual_bytes = all * page;
   sample.rss_bytes = resident * page;

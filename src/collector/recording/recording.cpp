@@ -151,6 +151,7 @@ void Recording::flush() {
   write_cpu();
   write_pools();
   write_forks();
+  write_odd_calls();
   write_threads(true);
   write_samples();
   if (!maps_.reading()) maps_.begin(clock_.plain_us(clock_.now()));
@@ -187,6 +188,7 @@ void Recording::keep_house(std::uint64_t now_ns, bool busy) {
   const std::size_t most_ended = rings_.queued() == 0 ? kEndedThreadsPerBlock : 16 * kEndedThreadsPerBlock;
   if (threads_.ended().size() >= most_ended) write_threads(false);
   if (builder_->cpu().waiting() >= kCpuSamplesPerBlock) write_cpu();
+  if (builder_->odd_calls().waiting() >= kMarksPerChunk) write_odd_calls();
   if (now_ns < next_upkeep_ns_) return;
   next_upkeep_ns_ = now_ns + kUpkeepEvery;
   name_threads();
@@ -200,6 +202,7 @@ void Recording::keep_house(std::uint64_t now_ns, bool busy) {
   write_cpu();
   write_pools();
   write_forks();
+  write_odd_calls();
   if (threads_.count() != threads_written_) write_threads(true);
 }
 
@@ -227,6 +230,13 @@ void Recording::write_forks() {
   if (!forks.empty()) sink_.write([&](TapeWriter& writer) { return writer.add_forks(forks); });
 }
 
+void Recording::write_odd_calls() {
+  if (!builder_->odd_calls().anything_new()) return;
+  const OddCalls odd = builder_->odd_calls().take();
+  sink_.write_stacks(); // theirs may be new
+  sink_.write([&](TapeWriter& writer) { return writer.add_odd_calls(odd); });
+}
+
 void Recording::write_modules() {
   const std::uint64_t used = memory_.header().module_log_used.load(std::memory_order_relaxed);
   if (used == module_log_seen_) return;
@@ -240,9 +250,10 @@ void Recording::write_modules() {
 }
 
 Thread Recording::describe(ThreadId id, const ThreadList::Known& known, std::uint64_t ended_us) const {
-  // The kernel made the main thread's stack; that thread's control block, the known top of others, lies elsewhere.
+  // The kernel knows where the main thread's stack begins, as long as the program lives.
   const bool is_main = known.tid == memory_.header().pid.load(std::memory_order_relaxed);
-  const std::uint64_t stack_top = !is_main ? known.stack_top : image_ ? image_->start_stack : 0;
+  const bool ask_kernel = is_main && image_ && image_->start_stack != 0;
+  const std::uint64_t stack_top = ask_kernel ? image_->start_stack : known.stack_top;
   return Thread{id, known.tid, known.name, clock_.plain_us(known.first_ticks), ended_us, stack_top};
 }
 
@@ -306,7 +317,8 @@ void Recording::name_threads() {
 
 void Recording::take_thread_names() {
   for (MarkCollector::ThreadName& given : builder_->marks().take_thread_names()) {
-    threads_.name(given.thread, std::move(given.name));
+    using From = ThreadList::NameFrom;
+    threads_.name(given.thread, std::move(given.name), given.of_kernel ? From::Kernel : From::Program);
     threads_written_ = 0; // those on the tape have the old name
   }
 }
@@ -368,9 +380,11 @@ Summary Recording::summarize() const {
 void Recording::drain() {
   clock_.calibrate();
   clock_.believe_until_now();
-  end_us_ = clock_.plain_us(clock_.now());
+  const std::uint64_t now = clock_.now();
+  end_us_ = clock_.plain_us(now);
   if (!failed()) take_sample();
-  rings_.finish(consumer());
+  rings_.finish(consumer(), now);
+  builder_->finish();
   take_thread_names();
   write_modules();
   if (watched_ != nullptr) tell_watcher();
@@ -379,6 +393,7 @@ void Recording::drain() {
   write_cpu();
   write_pools();
   write_forks();
+  write_odd_calls();
 }
 
 // Unlike drain(), which takes a record that is not ready for one that never will be, and would not end while the program

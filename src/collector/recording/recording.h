@@ -111,6 +111,7 @@ private:
   void write_cpu();
   void write_pools();
   void write_forks();
+  void write_odd_calls();
   void write_threads(bool all);
   void write_samples();
   void take_sample();

@@ -200,7 +200,7 @@ Round RingSet::round_at_once(const TickClock& clock, ItemConsumer& consumer) {
   return done;
 }
 
-void RingSet::finish(ItemConsumer& consumer) {
+void RingSet::finish(ItemConsumer& consumer, std::uint64_t now) {
   find_slots();
   for (const auto& reader : readers_) { // a record may have come after its slot was thought to be free
     if (reader != nullptr && !is_active(reader->index()) && reader->fill() != 0) activate(reader->index());
@@ -220,7 +220,12 @@ void RingSet::finish(ItemConsumer& consumer) {
     });
     hand_over(safe, consumer);
   }
-  for (std::uint32_t index : active_) readers_[index]->forget_thread(threads_);
+  for (std::uint32_t index : active_) {
+    SlotReader& reader = *readers_[index];
+    // A thread that has not left ended with the program.
+    const bool has_left = state_of(reader.slot()) == wire::SlotState::Exiting;
+    reader.forget_thread(threads_, has_left ? 0 : now);
+  }
   threads_.end_borrowers();
   drop_idle();
 }

@@ -58,8 +58,8 @@ public:
   // Everything that happened up to this moment has been handed over.
   std::uint64_t handed_over_until() const { return last_safe_; }
 
-  // After the program's end: everything that is ready, whatever the time.
-  void finish(ItemConsumer& consumer);
+  // After the program's end: everything that is ready, whatever the time. `now`: when threads ended that had not left before.
+  void finish(ItemConsumer& consumer, std::uint64_t now = 0);
 
   // Gives up slots whose thread is gone without having said so; `is_gone(tid)` asks the kernel. Looks at no more than
   // `most` slots, because each costs a system call; the next call continues after them.

@@ -37,8 +37,8 @@ void SlotReader::start_borrower(RingItem& item, ThreadList& threads) {
   item.erase();
 }
 
-void SlotReader::forget_thread(ThreadList& threads) {
-  if (thread_ != ThreadId{} && !borrowed_) threads.end(thread_, last_time_);
+void SlotReader::forget_thread(ThreadList& threads, std::uint64_t not_before) {
+  if (thread_ != ThreadId{} && !borrowed_) threads.end(thread_, std::max(last_time_, not_before));
   if (borrowed_) threads.saw_borrower(tid_, stack_top_, last_time_);
   thread_ = ThreadId{};
   tid_ = 0;

@@ -62,8 +62,8 @@ public:
   std::uint64_t last_time() const { return last_time_; }
   std::uint64_t holes() const { return holes_; }
 
-  // The thread that owned the slot is gone and all it wrote has been read.
-  void forget_thread(ThreadList& threads);
+  // The thread that owned the slot is gone and all it wrote has been read. It ended with its last record, or at `not_before` if that is later.
+  void forget_thread(ThreadList& threads, std::uint64_t not_before = 0);
 
 private:
   std::uint64_t phase_at(std::uint64_t position) const { return wire::phase_of_lap(position >> shift_); }

@@ -77,16 +77,13 @@ public:
     borrowers_.clear();
   }
 
-  // The name the program gave it; it stays, whatever the kernel calls the thread.
-  void name(ThreadId id, std::string name) {
-    Known* known = nullptr;
-    if (const auto found = live_.find(id.value); found != live_.end()) known = &found->second;
-    for (Ended& ended : ended_) {
-      if (ended.id == id) known = &ended.thread;
-    }
-    if (known == nullptr) return;
+  // A name that the program gave it stays, whatever the kernel calls the thread.
+  enum class NameFrom : std::uint8_t { Program, Kernel };
+  void name(ThreadId id, std::string name, NameFrom from = NameFrom::Program) {
+    Known* const known = find(id);
+    if (known == nullptr || (from == NameFrom::Kernel && known->named)) return;
     known->name = std::move(name);
-    known->named = true;
+    known->named = from == NameFrom::Program;
   }
 
   void end(ThreadId id, std::uint64_t ticks) {
@@ -114,6 +111,13 @@ public:
   std::uint32_t count() const { return last_; }
 
 private:
+  Known* find(ThreadId id) {
+    if (const auto found = live_.find(id.value); found != live_.end()) return &found->second;
+    // Most likely it ended a moment ago.
+    const auto found = std::find_if(ended_.rbegin(), ended_.rend(), [&](const Ended& ended) { return ended.id == id; });
+    return found != ended_.rend() ? &found->thread : nullptr;
+  }
+
   static constexpr std::size_t kMostBorrowers = std::size_t{1} << 16;
 
   std::map<std::pair<std::uint32_t, std::uint64_t>, Borrower> borrowers_;

@@ -203,7 +203,8 @@ std::uint32_t capture_changed(ThreadState& thread, std::uint64_t pc, std::uint64
     next.slot = frame.slot;
     next.rbp = frame.rbp;
     next.rule = rule;
-    if (fresh == kMostFrames) [[unlikely]]
+    // However many more there are, and whatever the cache knows of them. A recursion without end would unwind ever more of them.
+    if (fresh > g_recorder.max_depth || fresh == kMostFrames) [[unlikely]]
       return intern_too_deep(thread, 0, fresh);
     guessed = (rule.flags & kGuessed) != 0;
     const Step taken = step(memory, range, rule, frame);

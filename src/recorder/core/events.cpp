@@ -6,6 +6,7 @@
 #include "recorder/core/cpu_timer.h"
 #include "recorder/core/machine.h"
 #include "recorder/core/recorder.h"
+#include "recorder/core/thread_name.h"
 
 namespace heaptape::recorder {
 
@@ -45,6 +46,7 @@ ThreadState* prepare(std::uint32_t index, const Frame& site) noexcept {
   thread->ring_shift = static_cast<unsigned>(__builtin_ctz(records));
   thread->limit = 0;
   thread->slow_captures = 0;
+  thread->name[0] = '\0';
   disarm_cpu_timer(*thread); // of a thread that ended without telling us
   thread->cache.start();     // the former thread's stack is gone
   if (thread->slot != nullptr) thread->known.start();
@@ -102,7 +104,8 @@ ThreadState* arrive(const Frame& site, Caller caller, Term term) noexcept {
       t_thread = thread;
       t_has_borrowed = t_has_borrowed || term == Term::Record;
       const std::uint32_t borrowed = t_has_borrowed ? wire::kBorrowedSlot : 0;
-      (void)put(*thread, EventKind::ThreadStart, thread_pointer(), thread->tid, borrowed);
+      (void)put(*thread, EventKind::ThreadStart, thread->stack.own().high, thread->tid, borrowed);
+      if (term == Term::Life) put_thread_name(*thread);
     }
     t_arrival = Arrival::Arranging;
     if (g_thread_arrived != nullptr && term == Term::Life) g_thread_arrived(*thread, caller);
@@ -283,7 +286,13 @@ void leave_thread() noexcept {
   if (thread == nullptr) return;
   if (is_attached()) disarm_cpu_timer(*thread); // while its handler still knows the thread
   t_thread = nullptr;
-  if (is_attached()) give_back(*thread);
+  if (!is_attached()) return;
+  {
+    const Busy busy(*thread, 0);
+    put_thread_name(*thread);
+    (void)put(*thread, EventKind::ThreadEnd, 0, 0, 0);
+  }
+  give_back(*thread);
 }
 
 void forget_thread() noexcept {

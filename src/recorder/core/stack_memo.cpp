@@ -97,16 +97,25 @@ struct Inward {
 
 std::uint32_t intern_too_deep(ThreadState& thread, std::size_t kept, std::size_t fresh) noexcept {
   const std::size_t most = g_recorder.max_depth;
-  std::uint64_t hash = 0;
-  std::uint32_t id = root_of(wire::kRootTooDeep, hash);
-  const auto add = [&](std::uint64_t pc) {
+  std::uint64_t root_hash = 0;
+  const std::uint32_t root = root_of(wire::kRootTooDeep, root_hash);
+  if (fresh > most) fresh = most;
+  const std::size_t first_kept = kept - (most - fresh > kept ? kept : most - fresh);
+  const auto each = [&](auto add) {
+    for (std::size_t i = first_kept; i < kept; ++i) add(thread.cache.returns.values[i]);
+    for (std::size_t i = fresh; i > 0; --i) add(thread.fresh[i - 1].pc);
+  };
+  // A recursion looks alike at every depth: most likely it is known as a whole.
+  std::uint64_t hash = root_hash;
+  each([&](std::uint64_t pc) { hash = path_hash(hash, pc); });
+  std::uint32_t id = fresh != 0 ? g_recorder.stacks.find(thread.fresh[0].pc, hash) : 0;
+  if (id != 0) return id;
+  hash = root_hash;
+  id = root;
+  each([&](std::uint64_t pc) {
     hash = path_hash(hash, pc);
     id = g_recorder.stacks.intern(id, pc, hash);
-  };
-  if (fresh > most) fresh = most;
-  for (std::size_t i = kept - (most - fresh > kept ? kept : most - fresh); i < kept; ++i)
-    add(thread.cache.returns.values[i]);
-  for (std::size_t i = fresh; i > 0; --i) add(thread.fresh[i - 1].pc);
+  });
   return id;
 }
 

@@ -14,6 +14,7 @@
 namespace heaptape::recorder {
 
 inline constexpr std::size_t kMostFrames = wire::kDeepestStack;
+inline constexpr std::size_t kThreadNameBytes = 16; // the kernel's, with its NUL
 
 // Stack words and what they held, in two arrays: compared two at a time, Round at a go. In front of the first one there are
 // some that always hold, so that a round need not care where the words begin; the last Root of them are compared always.
@@ -89,6 +90,7 @@ struct alignas(64) ThreadState {
   StackMemory stack;
   std::uint32_t slow_captures; // under way: more than one when a signal handler interrupted one
   std::uint32_t tid;
+  char name[kThreadNameBytes]; // the last that was put into the ring
   std::uint32_t last_join;
   KnownPaths known;
   Habit habit;

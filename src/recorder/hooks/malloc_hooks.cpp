@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "recorder/core/events.h"
+#include "recorder/hooks/failed_calls.h"
 #include "recorder/hooks/hook.h"
 #include "recorder/hooks/real.h"
 
@@ -14,30 +15,34 @@ namespace {
 
 [[gnu::always_inline]] inline void allocated(EventKind kind, void* block, std::size_t size,
                                              const Frame& site) noexcept {
-  if (block == nullptr) return;
+  if (block == nullptr) [[unlikely]]
+    return record_failed(kind, size, 0, site.pc, site.slot, site.rbp);
   if (takes_blocks()) [[likely]]
     (void)record(kind, as_address(block), size, site, true);
   else
     (void)record_paused(EventKind::PausedAlloc, as_address(block), site.pc, site.slot, site.rbp);
 }
 
-[[gnu::always_inline]] inline void releasing(EventKind kind, void* block, const Frame& site) noexcept {
+// `given_size` is what the caller says that the block is large; 0: nothing. Its low half is enough to tell a wrong one.
+[[gnu::always_inline]] inline void releasing(EventKind kind, void* block, std::size_t given_size,
+                                             const Frame& site) noexcept {
   if (block == nullptr) return;
   if (takes_blocks()) [[likely]]
-    (void)record(kind, as_address(block), 0, site, g_recorder.free_stacks);
+    (void)record(kind, as_address(block), static_cast<std::uint32_t>(given_size), site, g_recorder.free_stacks);
   else
     (void)record_paused(kind, as_address(block), site.pc, site.slot, site.rbp);
 }
 
 // A realloc that replaces a block is two records: the old block, stamped before the real call may hand it to another
-// thread, and the outcome after it.
+// thread, and the outcome after it. The first has the stack: where the real call ends the program there is no second.
 [[gnu::always_inline]] inline void replaced(EventKind kind, bool begun, void* old_block, void* block, std::size_t size,
                                             const Frame& site) noexcept {
   if (!begun) return; // the loss is counted already
   if (block != nullptr || size == 0) {
-    (void)record(kind, as_address(block), size, site, true);
+    (void)record(kind, as_address(block), size, site, false);
   } else {
     (void)record(EventKind::ReallocFailed, as_address(old_block), 0, site, false);
+    record_failed(kind, size, 0, site.pc, site.slot, site.rbp);
   }
 }
 
@@ -71,27 +76,31 @@ HT_HOOK void* malloc(std::size_t size) {
 
 HT_HOOK void* calloc(std::size_t count, std::size_t size) {
   void* block = g_real.calloc(count, size);
-  allocated(EventKind::Calloc, block, count * size, HT_CALL_SITE());
+  const Frame site = HT_CALL_SITE();
+  if (block == nullptr) [[unlikely]]
+    record_failed(EventKind::Calloc, array_bytes(count, size), 0, site.pc, site.slot, site.rbp);
+  else
+    allocated(EventKind::Calloc, block, count * size, site);
   return block;
 }
 
 HT_HOOK void free(void* block) {
-  releasing(EventKind::Free, block, HT_CALL_SITE());
+  releasing(EventKind::Free, block, 0, HT_CALL_SITE());
   g_real.free(block);
 }
 
 HT_HOOK void cfree(void* block) {
-  releasing(EventKind::Cfree, block, HT_CALL_SITE());
+  releasing(EventKind::Cfree, block, 0, HT_CALL_SITE());
   g_real.free(block);
 }
 
-HT_HOOK void free_sized(void* block, std::size_t) {
-  releasing(EventKind::FreeSized, block, HT_CALL_SITE());
+HT_HOOK void free_sized(void* block, std::size_t size) {
+  releasing(EventKind::FreeSized, block, size, HT_CALL_SITE());
   g_real.free(block);
 }
 
-HT_HOOK void free_aligned_sized(void* block, std::size_t, std::size_t) {
-  releasing(EventKind::FreeAlignedSized, block, HT_CALL_SITE());
+HT_HOOK void free_aligned_sized(void* block, std::size_t, std::size_t size) {
+  releasing(EventKind::FreeAlignedSized, block, size, HT_CALL_SITE());
   g_real.free(block);
 }
 
@@ -103,7 +112,7 @@ HT_HOOK void* realloc(void* old_block, std::size_t size) {
     allocated(EventKind::Realloc, block, size, HT_CALL_SITE());
     return block;
   }
-  const bool begun = record(EventKind::ReallocBegin, as_address(old_block), 0, HT_CALL_SITE(), false);
+  const bool begun = record(EventKind::ReallocBegin, as_address(old_block), size, HT_CALL_SITE(), true);
   void* block = g_real.realloc(old_block, size);
   replaced(EventKind::Realloc, begun, old_block, block, size, HT_CALL_SITE());
   return block;
@@ -113,6 +122,8 @@ HT_HOOK void* reallocarray(void* old_block, std::size_t count, std::size_t size)
   std::size_t bytes = 0;
   if (__builtin_mul_overflow(count, size, &bytes)) {
     errno = ENOMEM;
+    const Frame site = HT_CALL_SITE();
+    record_failed(EventKind::ReallocArray, ~std::uint64_t{0}, ENOMEM, site.pc, site.slot, site.rbp);
     return nullptr;
   }
   if (!takes_blocks()) [[unlikely]]
@@ -122,7 +133,7 @@ HT_HOOK void* reallocarray(void* old_block, std::size_t count, std::size_t size)
     allocated(EventKind::ReallocArray, block, bytes, HT_CALL_SITE());
     return block;
   }
-  const bool begun = record(EventKind::ReallocBegin, as_address(old_block), 0, HT_CALL_SITE(), false);
+  const bool begun = record(EventKind::ReallocBegin, as_address(old_block), bytes, HT_CALL_SITE(), true);
   void* block = g_real.realloc(old_block, bytes);
   replaced(EventKind::ReallocArray, begun, old_block, block, bytes, HT_CALL_SITE());
   return block;
@@ -136,7 +147,11 @@ HT_HOOK void* memalign(std::size_t alignment, std::size_t size) {
 
 HT_HOOK int posix_memalign(void** block, std::size_t alignment, std::size_t size) {
   const int result = g_real.posix_memalign(block, alignment, size);
-  if (result == 0) allocated(EventKind::PosixMemalign, *block, size, HT_CALL_SITE());
+  const Frame site = HT_CALL_SITE();
+  if (result == 0) [[likely]]
+    allocated(EventKind::PosixMemalign, *block, size, site);
+  else
+    record_failed(EventKind::PosixMemalign, size, result, site.pc, site.slot, site.rbp);
   return result;
 }
 

@@ -10,6 +10,8 @@
 #include "recorder/core/modules.h"
 #include "recorder/core/readable.h"
 #include "recorder/core/recorder.h"
+#include "recorder/hooks/call_around.h"
+#include "recorder/hooks/failed_calls.h"
 #include "recorder/hooks/hook.h"
 #include "recorder/hooks/real.h"
 
@@ -23,11 +25,14 @@ constexpr int kSetSeccomp = 22, kSetTsc = 26, kSeccompCall = 317;
 [[gnu::always_inline]] inline void* map(void* at, std::size_t size, int protection, int flags, int fd, off_t offset,
                                         const Frame& site) {
   void* mapping = g_real.mmap(at, size, protection, flags, fd, offset);
-  if (mapping == MAP_FAILED) return mapping;
+  const EventKind kind = (flags & MAP_ANONYMOUS) != 0 ? EventKind::MmapAnonymous : EventKind::MmapFile;
+  if (mapping == MAP_FAILED) [[unlikely]] {
+    record_failed(kind, size, 0, site.pc, site.slot, site.rbp);
+    return mapping;
+  }
   if ((protection & PROT_EXEC) != 0 && is_attached()) note_executable(as_address(mapping), size);
   if (!is_recording()) return mapping;
-  (void)record((flags & MAP_ANONYMOUS) != 0 ? EventKind::MmapAnonymous : EventKind::MmapFile, as_address(mapping), size,
-               site, true);
+  (void)record(kind, as_address(mapping), size, site, true);
   return mapping;
 }
 
@@ -59,7 +64,9 @@ HT_HOOK void* mremap(void* old_at, std::size_t old_size, std::size_t size, int f
   void* mapping = g_real.mremap(old_at, old_size, size, flags, target);
   if (begun) {
     if (mapping == MAP_FAILED) {
-      (void)record(EventKind::MremapFailed, as_address(old_at), 0, HT_CALL_SITE(), false);
+      const Frame site = HT_CALL_SITE();
+      (void)record(EventKind::MremapFailed, as_address(old_at), 0, site, false);
+      record_failed(EventKind::Mremap, size, 0, site.pc, site.slot, site.rbp);
     } else {
       (void)record(EventKind::Mremap, as_address(mapping), size, HT_CALL_SITE(), true);
     }
@@ -98,12 +105,6 @@ extern "C" {
 }
 [[gnu::used]] void heaptape_find_real() { find_real_functions(); }
 }
-
-// Saves and restores what a call may clobber of the six arguments, around a call into us.
-#define HT_CALL_AROUND(function)                                                                                       \
-  "pushq %rdi\n\tpushq %rsi\n\tpushq %rdx\n\tpushq %rcx\n\tpushq %r8\n\tpushq %r9\n\tsubq $8, %rsp\n\t"                \
-  "call " function "\n\t"                                                                                              \
-  "addq $8, %rsp\n\tpopq %r9\n\tpopq %r8\n\tpopq %rcx\n\tpopq %rdx\n\tpopq %rsi\n\tpopq %rdi\n\t"
 
 // PR_SET_SECCOMP is 22, PR_SET_TSC is 26, the system call seccomp is 317.
 asm(".text\n\t.globl prctl\n\t.type prctl, @function\n"

@@ -17,6 +17,7 @@
 #include <initializer_list>
 
 #include "recorder/core/events.h"
+#include "recorder/hooks/failed_calls.h"
 #include "recorder/hooks/hook.h"
 #include "recorder/hooks/real.h"
 
@@ -109,14 +110,46 @@ bool name_begins(const char* path, const char* begin) noexcept {
   return reinterpret_cast<AnyNew>(next)(size, second, third);
 }
 
+constexpr bool is_nothrow(Form form) {
+  return form == kNewNothrow || form == kNewArrayNothrow || form == kNewAlignedNothrow ||
+         form == kNewArrayAlignedNothrow;
+}
+
+bool has_new_handler() noexcept {
+  void* const function = dlsym(RTLD_DEFAULT, "_ZSt15get_new_handlerv");
+  (void)dlerror(); // the program must not find our failed look-up there
+  return function == nullptr || reinterpret_cast<void* (*)()>(function)() != nullptr;
+}
+
+// Memory is short: what follows is the C++ library's business, and it gets its memory from malloc, by our hook.
+[[gnu::noinline, gnu::cold]] void* make_after_failure(Form form, EventKind kind, std::size_t size, std::size_t second,
+                                                      const void* third, std::uint64_t pc, std::uint64_t slot,
+                                                      std::uint64_t rbp) {
+  const Frame site{pc, slot, rbp};
+  record_failed_new(kind, size, site);
+  // Theirs would throw inside and catch it again.
+  if (is_nothrow(form) && !has_new_handler()) return nullptr;
+  void* const block = call_next_new(form, size, second, third);
+  if (block != nullptr && takes_blocks()) {
+    (void)record(EventKind::BecameNew, as_address(block), static_cast<std::uint64_t>(kind), site, false);
+  }
+  return block;
+}
+
 [[gnu::noinline]] void* make_and_check(Form form, EventKind kind, std::size_t size, std::size_t second,
                                        const void* third, const Frame& site) {
   if (!is_recording()) return call_next_new(form, size, second, third);
   const Moment before = moment_now();
   void* block = call_next_new(form, size, second, third);
-  if (block == nullptr || made_since(before, as_address(block))) return block;
+  if (block == nullptr) {
+    record_failed(kind, size, 0, site.pc, site.slot, site.rbp);
+    return block;
+  }
+  if (made_since(before, as_address(block))) return block;
   // Nothing of this sort can have been released before this.
-  g_way.store(Way::Record, std::memory_order_relaxed);
+  if (g_way.exchange(Way::Record, std::memory_order_relaxed) != Way::Record) {
+    (void)record(EventKind::OperatorsMixed, 0, 0, site, false);
+  }
   if (takes_blocks())
     (void)record(kind, as_address(block), size, site, true);
   else
@@ -143,7 +176,7 @@ bool name_begins(const char* path, const char* begin) noexcept {
       if (rounded >= size) block = g_real.aligned_alloc(alignment, rounded);
     }
     if (block == nullptr) [[unlikely]]
-      return call_next_new(form, size, second, third);
+      return make_after_failure(form, kind, size, second, third, site.pc, site.slot, site.rbp);
     if (takes_blocks()) [[likely]]
       (void)record(kind, as_address(block), size, site, true);
     else
@@ -155,11 +188,11 @@ bool name_begins(const char* path, const char* begin) noexcept {
 }
 
 [[gnu::always_inline]] inline void drop(Form form, EventKind kind, void* block, std::size_t second, std::size_t third,
-                                        const Frame& site) {
+                                        std::size_t given_size, const Frame& site) {
   const Way chosen = way();
   if (chosen <= Way::Record && block != nullptr) [[likely]] {
     if (takes_blocks()) [[likely]]
-      (void)record(kind, as_address(block), 0, site, g_recorder.free_stacks);
+      (void)record(kind, as_address(block), static_cast<std::uint32_t>(given_size), site, g_recorder.free_stacks);
     else
       (void)record_paused(kind, as_address(block), site.pc, site.slot, site.rbp);
   }
@@ -170,6 +203,16 @@ bool name_begins(const char* path, const char* begin) noexcept {
 }
 
 } // namespace
+
+std::uint64_t operator_new_behind_ours() noexcept {
+  return way() == Way::Direct ? reinterpret_cast<std::uint64_t>(g_next[kNew]) : 0;
+}
+
+void each_operator_behind_ours(void (*visit)(const char* name, void* given), void* given) noexcept {
+  for (std::size_t form = 0; form < kForms; ++form) {
+    if (g_next[form] != nullptr) visit(kNames[form], given);
+  }
+}
 
 void choose_operator_new() noexcept {
   for (std::size_t form = 0; form < kForms; ++form) g_next[form] = find_next(kNames[form]);
@@ -224,40 +267,40 @@ HT_NEW(ht_new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t", std::
   return make(kNewArrayAlignedNothrow, EventKind::NewArray, size, alignment, tag, alignment, HT_CALL_SITE());
 }
 
-HT_DELETE(ht_delete, "_ZdlPv", void* block) { drop(kDelete, EventKind::Delete, block, 0, 0, HT_CALL_SITE()); }
+HT_DELETE(ht_delete, "_ZdlPv", void* block) { drop(kDelete, EventKind::Delete, block, 0, 0, 0, HT_CALL_SITE()); }
 HT_DELETE(ht_delete_array, "_ZdaPv", void* block) {
-  drop(kDeleteArray, EventKind::DeleteArray, block, 0, 0, HT_CALL_SITE());
+  drop(kDeleteArray, EventKind::DeleteArray, block, 0, 0, 0, HT_CALL_SITE());
 }
 HT_DELETE(ht_delete_sized, "_ZdlPvm", void* block, std::size_t size) {
-  drop(kDeleteSized, EventKind::Delete, block, size, 0, HT_CALL_SITE());
+  drop(kDeleteSized, EventKind::Delete, block, size, 0, size, HT_CALL_SITE());
 }
 HT_DELETE(ht_delete_array_sized, "_ZdaPvm", void* block, std::size_t size) {
-  drop(kDeleteArraySized, EventKind::DeleteArray, block, size, 0, HT_CALL_SITE());
+  drop(kDeleteArraySized, EventKind::DeleteArray, block, size, 0, size, HT_CALL_SITE());
 }
 HT_DELETE(ht_delete_nothrow, "_ZdlPvRKSt9nothrow_t", void* block, std::size_t tag) {
-  drop(kDeleteNothrow, EventKind::Delete, block, tag, 0, HT_CALL_SITE());
+  drop(kDeleteNothrow, EventKind::Delete, block, tag, 0, 0, HT_CALL_SITE());
 }
 HT_DELETE(ht_delete_array_nothrow, "_ZdaPvRKSt9nothrow_t", void* block, std::size_t tag) {
-  drop(kDeleteArrayNothrow, EventKind::DeleteArray, block, tag, 0, HT_CALL_SITE());
+  drop(kDeleteArrayNothrow, EventKind::DeleteArray, block, tag, 0, 0, HT_CALL_SITE());
 }
 HT_DELETE(ht_delete_aligned, "_ZdlPvSt11align_val_t", void* block, std::size_t alignment) {
-  drop(kDeleteAligned, EventKind::Delete, block, alignment, 0, HT_CALL_SITE());
+  drop(kDeleteAligned, EventKind::Delete, block, alignment, 0, 0, HT_CALL_SITE());
 }
 HT_DELETE(ht_delete_array_aligned, "_ZdaPvSt11align_val_t", void* block, std::size_t alignment) {
-  drop(kDeleteArrayAligned, EventKind::DeleteArray, block, alignment, 0, HT_CALL_SITE());
+  drop(kDeleteArrayAligned, EventKind::DeleteArray, block, alignment, 0, 0, HT_CALL_SITE());
 }
 HT_DELETE(ht_delete_sized_aligned, "_ZdlPvmSt11align_val_t", void* block, std::size_t size, std::size_t alignment) {
-  drop(kDeleteSizedAligned, EventKind::Delete, block, size, alignment, HT_CALL_SITE());
+  drop(kDeleteSizedAligned, EventKind::Delete, block, size, alignment, size, HT_CALL_SITE());
 }
 HT_DELETE(ht_delete_array_sized_aligned, "_ZdaPvmSt11align_val_t", void* block, std::size_t size,
           std::size_t alignment) {
-  drop(kDeleteArraySizedAligned, EventKind::DeleteArray, block, size, alignment, HT_CALL_SITE());
+  drop(kDeleteArraySizedAligned, EventKind::DeleteArray, block, size, alignment, size, HT_CALL_SITE());
 }
 HT_DELETE(ht_delete_aligned_nothrow, "_ZdlPvSt11align_val_tRKSt9nothrow_t", void* block, std::size_t alignment,
           std::size_t tag) {
-  drop(kDeleteAlignedNothrow, EventKind::Delete, block, alignment, tag, HT_CALL_SITE());
+  drop(kDeleteAlignedNothrow, EventKind::Delete, block, alignment, tag, 0, HT_CALL_SITE());
 }
 HT_DELETE(ht_delete_array_aligned_nothrow, "_ZdaPvSt11align_val_tRKSt9nothrow_t", void* block, std::size_t alignment,
           std::size_t tag) {
-  drop(kDeleteArrayAlignedNothrow, EventKind::DeleteArray, block, alignment, tag, HT_CALL_SITE());
+  drop(kDeleteArrayAlignedNothrow, EventKind::DeleteArray, block, alignment, tag, 0, HT_CALL_SITE());
 }

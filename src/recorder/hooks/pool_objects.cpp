@@ -21,19 +21,16 @@ std::uint64_t in_memory(const LoadedObject& object, std::uint64_t address) noexc
   return address < object.begin ? address + object.bias : address;
 }
 
-// The address of symbol `index`, if it is a function defined here under this name.
-std::uint64_t function_at(const LoadedObject& object, std::uint32_t index, const char* name) noexcept {
+// Whether symbol `index` is a function defined here under this name.
+bool defines(const LoadedObject& object, std::uint32_t index, const char* name) noexcept {
   const Elf64_Sym& symbol = object.symbols[index];
   const unsigned type = ELF64_ST_TYPE(symbol.st_info);
-  if (symbol.st_shndx == SHN_UNDEF || symbol.st_value == 0 || (type != STT_FUNC && type != STT_GNU_IFUNC)) return 0;
-  if (std::strcmp(object.strings + symbol.st_name, name) != 0) return 0;
-  if (object.versions != nullptr && (object.versions[index] & kHiddenVersion) != 0) return 0;
-  const std::uint64_t address = object.bias + symbol.st_value;
-  // An indirect function is asked which one it means; that is the loader's own way.
-  return type == STT_GNU_IFUNC ? reinterpret_cast<std::uint64_t (*)()>(address)() : address;
+  if (symbol.st_shndx == SHN_UNDEF || symbol.st_value == 0 || (type != STT_FUNC && type != STT_GNU_IFUNC)) return false;
+  if (std::strcmp(object.strings + symbol.st_name, name) != 0) return false;
+  return object.versions == nullptr || (object.versions[index] & kHiddenVersion) == 0;
 }
 
-std::uint64_t find_by_gnu_hash(const LoadedObject& object, const char* name) noexcept {
+std::uint32_t find_by_gnu_hash(const LoadedObject& object, const char* name) noexcept {
   std::uint32_t hash = 5381;
   for (const char* at = name; *at != '\0'; ++at) hash = hash * 33 + static_cast<unsigned char>(*at);
   const std::uint32_t* head = object.gnu_hash;
@@ -46,15 +43,15 @@ std::uint64_t find_by_gnu_hash(const LoadedObject& object, const char* name) noe
   for (;; ++index) {
     const std::uint32_t stored = chain[index - first];
     if ((stored | 1) == (hash | 1)) {
-      if (const std::uint64_t found = function_at(object, index, name); found != 0) return found;
+      if (defines(object, index, name)) return index;
     }
     if ((stored & 1) != 0) return 0;
   }
 }
 
-std::uint64_t find_by_hash(const LoadedObject& object, const char* name) noexcept {
+std::uint32_t find_by_hash(const LoadedObject& object, const char* name) noexcept {
   for (std::uint32_t index = 1, count = object.hash[1]; index < count; ++index) {
-    if (const std::uint64_t found = function_at(object, index, name); found != 0) return found;
+    if (defines(object, index, name)) return index;
   }
   return 0;
 }
@@ -109,9 +106,19 @@ bool read_object(const dl_phdr_info& info, LoadedObject& object) noexcept {
   return object.symbols != nullptr && object.strings != nullptr;
 }
 
-std::uint64_t find_definition(const LoadedObject& object, const char* name) noexcept {
+std::uint32_t find_symbol(const LoadedObject& object, const char* name) noexcept {
   if (object.gnu_hash != nullptr) return find_by_gnu_hash(object, name);
   return object.hash != nullptr ? find_by_hash(object, name) : 0;
+}
+
+std::uint64_t find_definition(const LoadedObject& object, const char* name) noexcept {
+  const std::uint32_t index = find_symbol(object, name);
+  if (index == 0) return 0;
+  const Elf64_Sym& symbol = object.symbols[index];
+  const std::uint64_t address = object.bias + symbol.st_value;
+  // An indirect function is asked which one it means; that is the loader's own way.
+  const bool is_indirect = ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC;
+  return is_indirect ? reinterpret_cast<std::uint64_t (*)()>(address)() : address;
 }
 
 bool store_slot(const LoadedObject& object, std::uint64_t* slot, std::uint64_t value) noexcept {

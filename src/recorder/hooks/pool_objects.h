@@ -28,7 +28,9 @@ struct LoadedObject {
 // False when there is nothing to look at in it.
 [[nodiscard]] bool read_object(const dl_phdr_info& info, LoadedObject& object) noexcept;
 
-// Where the object defines a function of this name, in its newest version; 0: it does not.
+// The symbol under which the object defines a function of this name, in its newest version; 0: it does not.
+std::uint32_t find_symbol(const LoadedObject& object, const char* name) noexcept;
+// Where that function is; 0: it does not.
 std::uint64_t find_definition(const LoadedObject& object, const char* name) noexcept;
 
 // Calls visit(name, slot, is_jump) for every place that holds the address of a named symbol; a jump's place may still hold the way to

@@ -160,18 +160,11 @@ void* foreign_pvalloc(std::size_t size) {
   return g_foreign.pvalloc(size);
 }
 
-bool is_libc(const void* function) noexcept {
-  Dl_info info;
-  if (dladdr(function, &info) == 0 || info.dli_fname == nullptr) return false;
-  const char* slash = std::strrchr(info.dli_fname, '/');
-  return std::strncmp(slash != nullptr ? slash + 1 : info.dli_fname, "libc.so", 7) == 0;
-}
-
 // Puts the wrappers above in front of those functions that are not libc's.
 void wrap_foreign(RealFunctions& found) noexcept {
   g_foreign = found;
   const auto wrap = [](auto& function, auto wrapper) {
-    if (!is_libc(reinterpret_cast<const void*>(function))) function = wrapper;
+    if (!is_libc_function(reinterpret_cast<const void*>(function))) function = wrapper;
   };
   wrap(found.calloc, foreign_calloc);
   wrap(found.realloc, foreign_realloc);
@@ -226,6 +219,14 @@ constinit RealFunctions g_real{
 extern "C" {
 constinit void* heaptape_real_prctl = nullptr;
 constinit void* heaptape_real_syscall = nullptr;
+constinit void* heaptape_real_dlopen = nullptr;
+}
+
+bool is_libc_function(const void* function) noexcept {
+  Dl_info info;
+  if (dladdr(function, &info) == 0 || info.dli_fname == nullptr) return false;
+  const char* slash = std::strrchr(info.dli_fname, '/');
+  return std::strncmp(slash != nullptr ? slash + 1 : info.dli_fname, "libc.so", 7) == 0;
 }
 
 int as_libc_result(long result) noexcept { return static_cast<int>(with_errno(result)); }
@@ -296,8 +297,9 @@ void find_real_functions() noexcept {
   look_up(found.prlimit, "prlimit");
   look_up(heaptape_real_prctl, "prctl");
   look_up(heaptape_real_syscall, "syscall");
+  look_up(heaptape_real_dlopen, "dlopen");
   t_looking = false;
-  if (!is_libc(reinterpret_cast<const void*>(found.malloc))) wrap_foreign(found);
+  if (!is_libc_function(reinterpret_cast<const void*>(found.malloc))) wrap_foreign(found);
   if (g_early_used.load(std::memory_order_relaxed) != 0) {
     g_libc_free = found.free;
     g_libc_realloc = found.realloc;

@@ -57,10 +57,14 @@ extern constinit RealFunctions g_real;
 extern "C" {
 extern constinit void* heaptape_real_prctl;
 extern constinit void* heaptape_real_syscall;
+extern constinit void* heaptape_real_dlopen;
 }
 
 // A system call's result as libc gives it: -1, and errno, when it failed.
 int as_libc_result(long result) noexcept;
+
+// Whether a function is libc's own.
+[[nodiscard]] bool is_libc_function(const void* function) noexcept;
 
 // Looks all of them up, once. Safe to call again.
 void find_real_functions() noexcept;

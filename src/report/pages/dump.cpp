@@ -25,19 +25,26 @@ std::string short_program_name(const TapeReader& tape) {
 }
 
 // What the program said about itself, in order.
-std::vector<Mark> marks_between(const TapeReader& tape, const EventFilter& filter) {
-  std::vector<Mark> marks = tape.marks();
-  const auto place = [](const Mark& mark, const Position& position) {
-    return position.is_time ? mark.time_us : mark.event;
+template <class Entry>
+std::vector<Entry> those_between(std::vector<Entry> entries, const EventFilter& filter) {
+  const auto place = [](const Entry& entry, const Position& position) {
+    return position.is_time ? entry.time_us : entry.event;
   };
-  std::erase_if(marks, [&](const Mark& mark) {
-    return (filter.from && place(mark, *filter.from) < filter.from->value) ||
-           (filter.to && place(mark, *filter.to) > filter.to->value) ||
+  std::erase_if(entries, [&](const Entry& entry) {
+    return (filter.from && place(entry, *filter.from) < filter.from->value) ||
+           (filter.to && place(entry, *filter.to) > filter.to->value) ||
            (filter.threads &&
-            std::find(filter.threads->begin(), filter.threads->end(), mark.thread) == filter.threads->end());
+            std::find(filter.threads->begin(), filter.threads->end(), entry.thread) == filter.threads->end());
   });
-  std::stable_sort(marks.begin(), marks.end(), [](const Mark& a, const Mark& b) { return a.event < b.event; });
-  return marks;
+  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.event < b.event; });
+  return entries;
+}
+
+// They have no number, so they stand between the events.
+std::vector<OddCall> calls_that_are_no_events(const TapeReader& tape) {
+  std::vector<OddCall> calls = tape.odd_calls().calls;
+  std::erase_if(calls, [](const OddCall& call) { return is_event(call.kind); });
+  return calls;
 }
 
 // Names that tell threads apart: not those that all threads of a program have from the beginning.
@@ -84,7 +91,9 @@ EventDump::EventDump(const TapeReader& tape, DumpRequest request)
       bounds_(request_.where != nullptr ? request_.where->bounds() : Filter::Bounds()),
       cursor_(cursor_at(tape, request_.filter.from, bounds_)), widths_(ColumnWidths::of(tape)), kernel_ids_(tape),
       frames_(tape.modules(), tape.stacks(), form_of(request_)) {
-  if (request_.marks) marks_ = marks_between(tape, request_.filter);
+  if (!request_.marks) return;
+  marks_ = those_between(tape.marks(), request_.filter);
+  odd_calls_ = those_between(calls_that_are_no_events(tape), request_.filter);
 }
 
 const Event* EventDump::next_wanted() {
@@ -102,6 +111,12 @@ void EventDump::append_marks(fmt::memory_buffer& out, std::uint64_t before_event
       append_mark_json(out, marks_[next_mark_]);
     else
       append_mark(out, marks_[next_mark_], widths_);
+  }
+  for (; next_odd_ < odd_calls_.size() && odd_calls_[next_odd_].event < before_event; ++next_odd_) {
+    if (request_.json)
+      append_odd_call_json(out, odd_calls_[next_odd_]);
+    else
+      append_odd_call(out, odd_calls_[next_odd_], widths_);
   }
 }
 

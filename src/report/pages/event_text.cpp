@@ -7,6 +7,7 @@
 
 #include "base/format_into.h"
 #include "report/figures/pools.h"
+#include "report/pages/odd_calls.h"
 #include "report/text/json_text.h"
 #include "report/text/mark_text.h"
 #include "wire/stack_roots.h"
@@ -122,6 +123,31 @@ void append_mark(fmt::memory_buffer& out, const Mark& mark, const ColumnWidths& 
   put_time(out, mark.time_us, widths.time);
   format_into(out, "  T{:<{}}  {:<{}} {}\n", mark.thread.value, widths.thread, mark_kind_name(mark.kind), kKindWidth,
               mark_words(mark));
+}
+
+namespace {
+std::string sentence_of(const OddCall& call) {
+  return odd_sentence({.call = call, .sort = call.kind == OddKind::Failed ? OddSort::Failed : OddSort::NotKnown});
+}
+} // namespace
+
+void append_odd_call(fmt::memory_buffer& out, const OddCall& call, const ColumnWidths& widths) {
+  put_spaces(out, widths.number + 2);
+  put_time(out, call.time_us, widths.time);
+  format_into(out, "  T{:<{}}  {:<{}} {}\n", call.thread.value, widths.thread,
+              call.kind == OddKind::Failed ? "failed" : "odd", kKindWidth, sentence_of(call));
+}
+
+void append_odd_call_json(fmt::memory_buffer& out, const OddCall& call) {
+  JsonWriter json;
+  json.begin_object().key("odd_call").begin_object();
+  json.field("sort", std::string_view(call.kind == OddKind::Failed ? "failed" : "unfinished"));
+  json.field("call", std::string_view(kind_name(call.call))).field("after_event", call.event);
+  json.field("time_us", call.time_us).field("thread", call.thread.value).field("size", call.size);
+  if (call.address != 0) json.field("address", std::string_view(fmt::format("{:#x}", call.address)));
+  if (call.error != 0) json.field("error", call.error);
+  json.field("stack", call.stack.value).field("sentence", std::string_view(sentence_of(call)));
+  put(out, json.end_object().end_object().text() + "\n");
 }
 
 void append_mark_json(fmt::memory_buffer& out, const Mark& mark) {

@@ -31,6 +31,9 @@ void append_event(fmt::memory_buffer& out, const Event& event, const ColumnWidth
 
 // A line in the same columns for what the program said about itself: marks, texts, numbers.
 void append_mark(fmt::memory_buffer& out, const Mark& mark, const ColumnWidths& widths);
+// The same for a call that is no event: it failed, or never returned.
+void append_odd_call(fmt::memory_buffer& out, const OddCall& call, const ColumnWidths& widths);
+void append_odd_call_json(fmt::memory_buffer& out, const OddCall& call);
 void append_mark_json(fmt::memory_buffer& out, const Mark& mark);
 
 // The frames of its stack, innermost first, one indented line each; nothing when it has no stack.

@@ -6,6 +6,7 @@
 
 #include "base/format_into.h"
 #include "base/number_text.h"
+#include "report/pages/odd_calls.h"
 #include "report/text/inherited_text.h"
 #include "report/text/json_text.h"
 
@@ -92,6 +93,11 @@ void append_summary(fmt::memory_buffer& out, JsonList& top, const TapeReader& ta
     top.put(inherited.text());
   }
   top.number("reordered", summary.reordered);
+  top.name("odd_calls");
+  {
+    JsonList odd = inline_object(out);
+    for (const auto& [name, count] : odd_counts(tape.odd_calls())) odd.number(name, count);
+  }
   top.name("losses");
   JsonList losses = inline_object(out);
   for (const auto& [name, count] : summary.losses) losses.number(name, count);

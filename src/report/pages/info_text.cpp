@@ -9,6 +9,7 @@
 #include "base/number_text.h"
 #include "report/figures/pools.h"
 #include "report/pages/loss_text.h"
+#include "report/pages/odd_calls.h"
 #include "report/text/damage_text.h"
 #include "report/text/inherited_text.h"
 
@@ -79,10 +80,12 @@ private:
     }
     if (facts_.peak_rss_bytes != 0) line("resident", "{} at most", bytes_text(facts_.peak_rss_bytes));
     if (const std::string inherited = inheritance_text(tape_); !inherited.empty()) line("inherited", "{}", inherited);
-    if (facts_.unknown_releases != 0) {
+    if (facts_.unknown_releases != 0 && tape_.odd_calls().calls.empty()) {
       line("unknown", "{} of what was no live block of this tape; 'heaptape verify' tells double frees",
            count_of(facts_.unknown_releases, "release"));
     }
+    if (const std::string odd = odd_counts_text(tape_.odd_calls()); !odd.empty())
+      line("odd calls", "{}; 'heaptape verify' lists them", odd);
     if (summary.reordered != 0) {
       line("reordered", "{} put back in order because the clocks of two processors disagreed",
            count_of(summary.reordered, "event"));

@@ -41,7 +41,8 @@ void add_unseen_events(const TapeView& view, std::vector<std::string>& sentences
       sentences.push_back(name + ": " + loss_sentence(name, count));
   }
   const Findings& findings = view.findings();
-  if (const std::uint64_t unknown = truly_unknown(view.tape(), findings.totals.unknown_releases); unknown != 0) {
+  const bool is_told = !view.tape().odd_calls().calls.empty(); // under "wrong", and better
+  if (const std::uint64_t unknown = truly_unknown(view.tape(), findings.totals.unknown_releases); unknown != 0 && !is_told) {
     sentences.push_back(count_of(unknown, "block") + " freed that " + (unknown == 1 ? "was" : "were") +
                         " not live then; 'heaptape verify' tells double frees");
   }
@@ -69,6 +70,21 @@ void put_wrapped(std::string& out, const TextStyle& style, const std::string& la
     at = end + 1;
   }
   out += '\n';
+}
+
+void put_odd_lines(std::string& out, const TextStyle& style, const std::vector<OddLine>& lines) {
+  const char* label = "wrong";
+  for (const OddLine& line : lines) {
+    if (!is_fault(line.sort)) continue;
+    put_wrapped(out, style, label, line.sentence + "; 'heaptape verify' lists " + (line.count == 1 ? "it" : "them"));
+    label = "";
+  }
+  label = "odd";
+  for (const OddLine& line : lines) {
+    if (is_fault(line.sort)) continue;
+    put_wrapped(out, style, label, line.sentence);
+    label = "";
+  }
 }
 
 std::string memory_text(const Overview& overview, const Findings& findings) {
@@ -172,6 +188,7 @@ Overview make_overview(const TapeView& view, const OverviewRequest& request) {
   if (std::string sentence = nameless_sentence(view.names()); !sentence.empty())
     overview.not_seen.push_back(std::move(sentence));
   add_unseen_events(view, overview.not_seen);
+  overview.odd = odd_lines(view);
   if (!overview.memory) overview.not_seen.push_back("the kernel was not asked about the program's memory");
   return overview;
 }
@@ -209,6 +226,7 @@ std::string overview_text(const TapeView& view, const Overview& overview, const 
   if (overview.memory) line("RSS", memory_text(overview, findings));
   line("seen", seen_text(view, overview));
   for (const std::string& sentence : overview.not_seen) line("", sentence);
+  put_odd_lines(out, style, overview.odd);
   if (!overview.ending.empty()) line("ended", overview.ending);
 
   for (const OverviewSection& part : overview.sections) {
@@ -246,7 +264,9 @@ void write_overview_json(JsonWriter& json, const TapeView& view, const Overview&
   }
   json.key("not_seen").begin_array();
   for (const std::string& sentence : overview.not_seen) json.value(std::string_view(sentence));
-  json.end_array().key("worst").begin_object();
+  json.end_array();
+  write_odd_lines(json.key("odd_calls"), view.names(), overview.odd);
+  json.key("worst").begin_object();
   for (const OverviewSection& part : overview.sections) {
     write_worst_json(json.key(part.name), view.names(), part.worst);
   }

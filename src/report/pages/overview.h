@@ -10,6 +10,7 @@
 #include "report/figures/costs.h"
 #include "report/figures/pools.h"
 #include "report/pages/overview_sections.h"
+#include "report/pages/odd_calls.h"
 #include "report/text/json_writer.h"
 #include "report/text/text_style.h"
 #include "report/view/tape_view.h"
@@ -38,6 +39,7 @@ struct Overview {
   std::uint64_t lost_events = 0; // by all reasons together
   std::uint64_t cut_stacks = 0;
   std::vector<std::string> not_seen{}; // sentences on what the tape does not show
+  std::vector<OddLine> odd{};          // calls that went wrong
   std::vector<OverviewSection> sections{};
   std::vector<PoolLine> pools{}; // at the end
 };

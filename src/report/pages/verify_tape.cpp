@@ -1,12 +1,19 @@
 #include "report/pages/verify_tape.h"
 
+#include <algorithm>
+#include <unordered_map>
+
 #include <fmt/format.h>
 
 #include "analysis/heap/heap_model.h"
 #include "analysis/index/index.h"
+#include "analysis/moment/odd_findings.h"
 #include "analysis/moment/replay_check.h"
 #include "base/number_text.h"
 #include "report/figures/pools.h"
+#include "report/names/stack_text.h"
+#include "report/names/symbolize_tape.h"
+#include "report/pages/odd_calls.h"
 #include "report/text/damage_text.h"
 #include "report/text/json_text.h"
 
@@ -14,10 +21,41 @@ namespace heaptape {
 namespace {
 
 constexpr std::size_t kListed = 1000; // problems; the others are counted
+constexpr std::size_t kFailedListed = 10;
 
 void add(Verdict& verdict, std::uint64_t event, std::string sentence) {
   ++verdict.problem_count;
   if (verdict.problems.size() < kListed) verdict.problems.push_back({event, std::move(sentence)});
+}
+
+void add(Verdict& verdict, Problem problem) {
+  ++verdict.problem_count;
+  ++verdict.by_sort[problem.sort];
+  if (verdict.problems.size() < kListed) verdict.problems.push_back(std::move(problem));
+}
+
+const char* sort_name(ReplayFault fault) {
+  switch (fault) {
+  case ReplayFault::Overlap: return "overlap";
+  case ReplayFault::DoubleRelease: return odd_sort_name(OddSort::ReleasedTwice);
+  case ReplayFault::InteriorRelease: return odd_sort_name(OddSort::InsideBlock);
+  }
+  return "odd";
+}
+
+// In the plural; for one, without the s.
+std::string sort_words(const std::string& sort, std::uint64_t count) {
+  const auto words = [&](const char* one, const char* many) {
+    return with_separators(count) + " " + (count == 1 ? one : many);
+  };
+  if (sort == "overlap") return words("overlapping block", "overlapping blocks");
+  if (sort == "double-free") return words("double free", "double frees");
+  if (sort == "free-inside-block") return words("free inside a block", "frees inside a block");
+  if (sort == "free-of-stack") return words("free of stack memory", "frees of stack memory");
+  if (sort == "free-of-static") return words("free of static memory", "frees of static memory");
+  if (sort == "mismatch") return words("mismatched pair", "mismatched pairs");
+  if (sort == "wrong-size") return words("release with a wrong size", "releases with a wrong size");
+  return words("odd call", "odd calls");
 }
 
 std::string fault_sentence(const ReplayFinding& finding) {
@@ -82,6 +120,42 @@ void check_index(Verdict& verdict, const TapeReader& tape) {
   }
 }
 
+// What the recording noticed itself. Double releases and the like come out of the events, as on tapes of all versions.
+void add_odd_calls(Verdict& verdict, const TapeReader& tape, StackNames& names, std::uint64_t last_event,
+                   const VerifyTape& options) {
+  if (tape.odd_calls().calls.empty()) return;
+  std::vector<OddFinding> findings = odd_findings(tape, 1000, options.should_stop);
+  for (const OddFinding& finding : without_other_runtimes(tape, names, std::move(findings))) {
+    const OddCall& call = finding.call;
+    if (call.event > last_event) break;
+    Problem problem{.event = call.event,
+                    .sentence = odd_sentence(finding),
+                    .sort = odd_sort_name(finding.sort),
+                    .is_event = is_event(call.kind),
+                    .stack = call.stack};
+    if (finding.sort == OddSort::Failed) {
+      ++verdict.failed_count;
+      if (verdict.failed.size() < kFailedListed) verdict.failed.push_back(std::move(problem));
+      continue;
+    }
+    const bool in_events = call.kind == OddKind::NotLive &&
+                           (finding.sort == OddSort::ReleasedTwice || finding.sort == OddSort::InsideBlock);
+    // A realloc that never returned was of no block, known or not.
+    if (!in_events && (is_fault(finding.sort) || call.kind == OddKind::Unfinished)) add(verdict, std::move(problem));
+  }
+}
+
+std::vector<StackId> stacks_in(const TapeReader& tape, const Verdict& verdict) {
+  std::vector<StackId> stacks;
+  for (const Problem& problem : verdict.problems) stacks.push_back(problem.stack);
+  for (const OddCall& call : tape.odd_calls().calls) {
+    stacks.push_back(call.stack);
+    if (stacks.size() > 4 * kListed) break;
+  }
+  std::erase(stacks, StackId{});
+  return stacks;
+}
+
 } // namespace
 
 Verdict verify_tape(const TapeReader& tape, const VerifyTape& options) {
@@ -90,6 +164,7 @@ Verdict verify_tape(const TapeReader& tape, const VerifyTape& options) {
   replay.inherit(tape.inherited_blocks());
   HeapModel heap;
   std::uint64_t last_us = 0;
+  std::vector<StackId> stacks; // of the findings
   EventCursor cursor = tape.events();
   while (const Event* event = cursor.next()) {
     const bool beyond = options.limit != 0 && event->number > options.limit;
@@ -99,6 +174,7 @@ Verdict verify_tape(const TapeReader& tape, const VerifyTape& options) {
       break;
     }
     replay.add(*event);
+    stacks.resize(replay.findings().size(), event->stack);
     heap.apply(*event);
     if (event->time_us < last_us) add(verdict, event->number, "is earlier than the event before it");
     last_us = event->time_us;
@@ -109,8 +185,31 @@ Verdict verify_tape(const TapeReader& tape, const VerifyTape& options) {
   if (cursor.unknown_stacks() != 0) {
     add(verdict, 0, count_of(cursor.unknown_stacks(), "event") + " with a call stack that is not on the tape");
   }
-  for (const ReplayFinding& finding : replay.findings()) add(verdict, finding.event, sentence_for(tape, finding));
+  const std::size_t about_tape = verdict.problems.size();
+  for (std::size_t i = 0; i < replay.findings().size(); ++i) {
+    const ReplayFinding& finding = replay.findings()[i];
+    add(verdict, {.event = finding.event,
+                  .sentence = sentence_for(tape, finding),
+                  .sort = sort_name(finding.fault),
+                  .stack = stacks[i]});
+  }
   verdict.problem_count += replay.fault_count() - replay.findings().size();
+  for (const ReplayFault fault : {ReplayFault::Overlap, ReplayFault::DoubleRelease, ReplayFault::InteriorRelease}) {
+    if (replay.count(fault) != 0) verdict.by_sort[sort_name(fault)] = replay.count(fault);
+  }
+  const std::vector<StackId> named = stacks_in(tape, verdict);
+  Symbols found;
+  if (tape.symbols().empty() && !named.empty()) found = symbolize_stacks(tape, named, {});
+  StackNames names(tape.modules(), tape.stacks(), tape.symbols().empty() ? found : tape.symbols(), NameForm::Short);
+  add_odd_calls(verdict, tape, names, verdict.partial ? heap.totals().events : ~std::uint64_t{0}, options);
+  std::stable_sort(verdict.problems.begin() + static_cast<std::ptrdiff_t>(about_tape), verdict.problems.end(),
+                   [](const Problem& a, const Problem& b) { return a.event < b.event; });
+  StackText text(names);
+  for (auto* list : {&verdict.problems, &verdict.failed}) {
+    for (Problem& problem : *list) {
+      if (problem.stack != StackId{}) problem.site = text.chain(problem.stack);
+    }
+  }
   verdict.finished = tape.summary().has_value();
   // With a part missing the totals cannot agree.
   if (!verdict.partial && verdict.finished && tape.damage().empty() && cursor.damage().empty()) {
@@ -122,25 +221,51 @@ Verdict verify_tape(const TapeReader& tape, const VerifyTape& options) {
   return verdict;
 }
 
+namespace {
+
+std::string problem_text(const Problem& problem) {
+  if (problem.event == 0 && problem.sort.empty()) return problem.sentence + "\n";
+  std::string text =
+      fmt::format("{} {} {}\n", problem.is_event ? "event" : "after event", problem.event, problem.sentence);
+  if (!problem.site.empty()) text += fmt::format("    in {}", problem.site);
+  if (!problem.sort.empty() && problem.is_event)
+    text += fmt::format("{}; 'heaptape event {}' shows all of it", problem.site.empty() ? "    no stack" : "",
+                        problem.event);
+  if (!problem.site.empty() || (!problem.sort.empty() && problem.is_event)) text += "\n";
+  return text;
+}
+
+} // namespace
+
 std::string verdict_text(const std::string& name, const Verdict& verdict) {
   std::string out;
-  for (const Problem& problem : verdict.problems) {
-    if (problem.event != 0)
-      out += fmt::format("event {} {}\n", problem.event, problem.sentence);
-    else
-      out += fmt::format("{}\n", problem.sentence);
-  }
+  for (const Problem& problem : verdict.problems) out += problem_text(problem);
   if (verdict.problem_count > verdict.problems.size()) {
     out += fmt::format("and {} more\n", with_separators(verdict.problem_count - verdict.problems.size()));
   }
   const std::string end = verdict.partial    ? "; the events after them were not checked"
                           : verdict.finished ? ""
                                              : "; it has no end, so the recording was cut off or is still running";
+  for (const Problem& failed : verdict.failed) out += problem_text(failed);
+  if (verdict.failed_count > verdict.failed.size()) {
+    out += fmt::format("and {} more; 'heaptape sql' has them all in odd_calls\n",
+                       count_of(verdict.failed_count - verdict.failed.size(), "failed allocation"));
+  }
+  std::string sorts;
+  for (const auto& [sort, count] : verdict.by_sort) {
+    sorts += (sorts.empty() ? " (" : ", ") + sort_words(sort, count);
+  }
+  if (!sorts.empty()) sorts += ")";
+  std::string failed;
+  if (verdict.failed_count != 0) {
+    failed = verdict.failed_count == 1 ? "; 1 allocation failed"
+                                       : "; " + with_separators(verdict.failed_count) + " allocations failed";
+  }
   if (verdict.problem_count == 0) {
-    out += fmt::format("{}: ok, {}{}\n", name, count_of(verdict.events, "event"), end);
+    out += fmt::format("{}: ok, {}{}{}\n", name, count_of(verdict.events, "event"), failed, end);
   } else {
-    out += fmt::format("{}: {} in {}{}\n", name, count_of(verdict.problem_count, "problem"),
-                       count_of(verdict.events, "event"), end);
+    out += fmt::format("{}: {} in {}{}{}{}\n", name, count_of(verdict.problem_count, "problem"),
+                       count_of(verdict.events, "event"), sorts, failed, end);
   }
   return out;
 }
@@ -151,14 +276,24 @@ std::string verdict_json(const std::string& name, const Verdict& verdict) {
       R"({{"tape": {}, "ok": {}, "finished": {}, "events": {}, "unknown_releases": {}, "problem_count": {}, "problems": [)",
       json_string(name), verdict.problem_count == 0, verdict.finished, verdict.events, verdict.unknown_releases,
       verdict.problem_count);
-  const char* separator = "\n  ";
-  for (const Problem& problem : verdict.problems) {
-    out += fmt::format("{}{{", separator);
-    if (problem.event != 0) out += fmt::format("\"event\": {}, ", problem.event);
-    out += fmt::format("\"problem\": {}}}", json_string(problem.sentence));
-    separator = ",\n  ";
-  }
-  out += fmt::format("{}]}}\n", verdict.problems.empty() ? "" : "\n");
+  const auto list = [&](const std::vector<Problem>& problems) {
+    const char* separator = "\n  ";
+    for (const Problem& problem : problems) {
+      out += fmt::format("{}{{", separator);
+      if (problem.event != 0) out += fmt::format("\"event\": {}, ", problem.event);
+      if (!problem.sort.empty()) {
+        out += fmt::format("\"sort\": {}, \"is_event\": {}, ", json_string(problem.sort), problem.is_event);
+      }
+      if (!problem.site.empty()) out += fmt::format("\"site\": {}, ", json_string(problem.site));
+      out += fmt::format("\"problem\": {}}}", json_string(problem.sentence));
+      separator = ",\n  ";
+    }
+    out += problems.empty() ? "]" : "\n]";
+  };
+  list(verdict.problems);
+  out += fmt::format(", \"failed_count\": {}, \"failed\": [", verdict.failed_count);
+  list(verdict.failed);
+  out += "}\n";
   return out;
 }
 
