@@ -343,6 +343,7 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
   result.tape_bytes = writer_ ? writer_->bytes_written() : 0;
   if (watcher_) result.log = watcher_->file();
   result.files = std::move(recording.files());
+  result.run_time = std::move(recording.run_time());
   release_program();
   return result;
 }

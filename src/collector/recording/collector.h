@@ -35,6 +35,7 @@ struct CollectorResult {
   bool told = false;                  // the user has seen it already
   std::vector<std::string> remarks{}; // sentences for the user that are not problems of the recording
   ModuleFiles files{};                // held open, if options.finish is set
+  RunTimeWatch run_time{};            // likewise
 };
 
 class Collector {

@@ -20,6 +20,7 @@
 #include "collector/observe/module_files.h"
 #include "collector/observe/module_follower.h"
 #include "collector/observe/proc_files.h"
+#include "collector/observe/run_time_watch.h"
 #include "collector/rings/ring_set.h"
 #include "collector/rings/shared_memory.h"
 #include "collector/rings/thread_list.h"
@@ -66,6 +67,7 @@ public:
   bool wants_stop() const { return wants_stop_; }
   const TapeSink& sink() const { return sink_; }
   ModuleFiles& files() { return files_; }
+  RunTimeWatch& run_time() { return run_time_; }
   // A thread of the program waits for an answer: step() again soon.
   bool is_awaited(std::uint64_t now_ns) { return !failed() && desk_.is_awaited(now_ns); }
   std::uint64_t cpu_samples() const { return builder_->cpu().taken_in(); }
@@ -129,6 +131,7 @@ private:
   StackFolder stacks_;
   ModuleFollower modules_;
   ModuleFiles files_;
+  RunTimeWatch run_time_; // with hold_files
   TapeSink sink_;
   RingSet rings_;
   std::unique_ptr<WatchedSink> watched_; // null: there is no watcher
