@@ -12,7 +12,7 @@ namespace heaptape {
 
 struct JitLine {
   std::uint64_t address = 0; // the first that the line holds for
-  std::string_view file;
+  std::string_view file{};
   std::uint32_t line = 0;
 };
 
@@ -20,7 +20,7 @@ struct JitLine {
 struct JitCode {
   std::uint64_t start = 0;
   std::uint64_t size = 0; // not 0
-  std::string_view name;
+  std::string_view name{};
   std::uint64_t timestamp = 0; // when it was put there
   std::vector<JitLine> lines{}; // by address
 };

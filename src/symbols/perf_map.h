@@ -12,7 +12,7 @@ namespace heaptape {
 struct PerfMapLine {
   std::uint64_t start = 0;
   std::uint64_t size = 0; // not 0
-  std::string_view name;  // not empty; may contain spaces
+  std::string_view name{}; // not empty; may contain spaces
   std::size_t offset = 0; // of the line in the file
 };
 

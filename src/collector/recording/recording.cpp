@@ -9,6 +9,7 @@
 
 #include "analysis/index/summary_of.h"
 #include "collector/events/event_builder_impl.h"
+#include "tape/python_remark.h"
 #include "wire/loss_name.h"
 
 namespace heaptape {
@@ -104,6 +105,7 @@ void Recording::write_meta(const Meta& known) {
   }
   executable_ = meta["program"];
   sink_.write([&](TapeWriter& writer) { return writer.add_meta(meta); });
+  meta_ = std::move(meta);
 }
 
 Round Recording::step(std::uint64_t now_ns) {
@@ -140,6 +142,7 @@ void Recording::flush() {
   catch_up();
   if (failed()) return;
   take_sample();
+  run_time_.look(clock_.plain_us(clock_.now()));
   name_threads();
   reap_threads();
   take_thread_names();
@@ -227,6 +230,7 @@ void Recording::write_modules() {
   if (facts_.hold_files)
     for (const Module& module : found) files_.hold(module);
   if (found.empty()) return;
+  if (python_remark_.empty()) python_remark_ = heaptape::python_remark(found, meta_);
   if (facts_.watcher != nullptr) facts_.watcher->on_modules(found);
   sink_.write([&](TapeWriter& writer) { return writer.add_modules(found); });
 }

@@ -74,6 +74,8 @@ public:
   // Functions of --alloc-fn and --free-fn whose calls are recorded.
   const std::set<std::string>& pool_functions() { return builder_->pools().pool_functions(); }
   const std::string& executable() const { return executable_; }
+  // What is hidden of a Python program, or empty.
+  const std::string& python_remark() const { return python_remark_; }
   // The program wrote over the memory that it shares with us: what it says of losses means nothing.
   bool is_written_over() const;
 
@@ -122,6 +124,8 @@ private:
   RecordingFacts facts_;
   ProcFiles proc_;
   std::string executable_;
+  Meta meta_;                 // as on the tape
+  std::string python_remark_;
   std::optional<ProcStat> image_; // at the start
   bool replaced_early_ = false;   // it had already become another program
   bool tids_are_ours_ = false;    // the program's thread ids mean the same in our pid namespace

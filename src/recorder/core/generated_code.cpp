@@ -156,7 +156,8 @@ Rule generated_rule(std::uint64_t return_address) noexcept {
 bool read_epilogue(const std::uint8_t* code, std::size_t size, Rule& rule) noexcept {
   std::int64_t taken = 0; // bytes off the stack so far
   std::int64_t rbp_at = -1;
-  for (std::size_t at = 0; at < size;) {
+  constexpr std::int64_t kMostRoom = 1 << 17; // so that a rule can hold it
+  for (std::size_t at = 0; at < size && taken <= kMostRoom;) {
     const std::size_t left = size - at;
     const std::uint8_t* next = code + at;
     const auto pop = [&](std::uint8_t which, std::size_t bytes) {
@@ -175,7 +176,7 @@ bool read_epilogue(const std::uint8_t* code, std::size_t size, Rule& rule) noexc
     } else if (left >= 7 && next[0] == 0x48 && next[1] == 0x81 && next[2] == 0xc4) {
       std::int32_t room = 0; // add rsp, imm32
       std::memcpy(&room, next + 3, sizeof room);
-      if (room < 0 || room % 8 != 0 || room > (1 << 20)) return false;
+      if (room < 0 || room % 8 != 0 || room > kMostRoom) return false;
       taken += room;
       at += 7;
     } else if (next[0] >= 0x58 && next[0] <= 0x5f && next[0] != 0x5c) {

@@ -62,7 +62,7 @@ Result<TapeSymbols> add_symbols(const std::string& path, const AddSymbols& how) 
         return added.error();
       }
     }
-    return {};
+    return Unit{};
   };
   if (const auto added = add_all(format::ChunkType::Symbols, encode_symbols(news(tape.symbols(), found.symbols))); !added)
     return added.error();

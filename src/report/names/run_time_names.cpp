@@ -48,7 +48,7 @@ bool is_of_its_time(int fd, const TapeReader& tape) {
 // One function at one place from one time on.
 struct Candidate {
   std::uint64_t start = 0, size = 0;
-  std::string_view name;
+  std::string_view name{};
   std::uint64_t from_us = 0;
   std::span<const JitLine> lines{};
 };
