@@ -2,7 +2,6 @@
 //   generated_code frame_pointer | trampoline | lies          what the code is like; names in /tmp/perf-PID.map
 //   generated_code replaced map | dump                        other code at the same address, named in either kind of file
 // "replaced map" reads a line from its input before the second code is made. The files stay.
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>

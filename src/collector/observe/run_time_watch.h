@@ -4,7 +4,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "base/run_time_files.h"
@@ -16,7 +16,10 @@ namespace heaptape {
 class RunTimeWatch {
 public:
   RunTimeWatch() = default;
-  explicit RunTimeWatch(pid_t pid) : program_(look_up_program(pid)) {}
+  // `directory`: where the program was started, in case it is gone already.
+  RunTimeWatch(pid_t pid, const std::string& directory) : program_(look_up_program(pid)) {
+    if (program_->directory.empty()) program_->directory = directory;
+  }
 
   // Looks how far the perf map has grown; `time_us` is now. Costs a system call or two.
   void look(std::uint64_t time_us);

@@ -21,7 +21,7 @@ protected:
 };
 
 TEST_F(RunTimeWatchOf, PerfMapIsFoundWhenItComesAndItsGrowthIsNoted) {
-  RunTimeWatch watch(::getpid());
+  RunTimeWatch watch(::getpid(), "");
   watch.look(10);
   append(map_, "1000 10 a\n");
   for (const std::uint64_t time : {20, 30, 40}) watch.look(time);

@@ -64,7 +64,7 @@ Recording::Recording(const SharedMemory& memory, TapeWriter* writer, RecordingFa
   write_meta(facts_.meta);
   if (facts_.hold_files) {
     files_.hold_executable(executable_, std::move(facts_.executable));
-    run_time_ = RunTimeWatch(facts_.pid);
+    run_time_ = RunTimeWatch(facts_.pid, meta_["directory"]);
   }
 }
 
