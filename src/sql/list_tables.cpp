@@ -83,7 +83,8 @@ constexpr std::array kFrameColumns{
     Column{"file", Text, Narrow::Nothing, "source file, NULL: not known", true},
     Column{"line", Integer, Narrow::Nothing, "NULL: not known", true},
     Column{"column", Integer, Narrow::Nothing, "NULL: not known", true},
-    Column{"module", Text, Narrow::Nothing, "path of the program or library; [jit]: made at run time; NULL: none", true},
+    Column{"module", Text, Narrow::Nothing, "path of the program or library; [jit]: made at run time; NULL: none",
+           true},
     Column{"offset", Integer, Narrow::Nothing, "return address as the module's file counts it"},
     Column{"inlined", Integer, Narrow::Nothing, "1: its code lies in the function of the next frame"},
 };

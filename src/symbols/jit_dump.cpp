@@ -103,7 +103,7 @@ private:
   }
 
   JitDump dump_;
-  std::unordered_map<std::uint64_t, std::size_t> by_index_;            // code_index: where in codes
+  std::unordered_map<std::uint64_t, std::size_t> by_index_;           // code_index: where in codes
   std::unordered_map<std::uint64_t, std::vector<JitLine>> waiting_{}; // by start, for the next load
   std::size_t lines_ = 0;
 };

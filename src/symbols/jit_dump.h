@@ -21,12 +21,12 @@ struct JitCode {
   std::uint64_t start = 0;
   std::uint64_t size = 0; // not 0
   std::string_view name{};
-  std::uint64_t timestamp = 0; // when it was put there
+  std::uint64_t timestamp = 0;  // when it was put there
   std::vector<JitLine> lines{}; // by address
 };
 
 struct JitDump {
-  bool monotonic = false; // timestamps are nanoseconds of CLOCK_MONOTONIC; otherwise only their order is known
+  bool monotonic = false;     // timestamps are nanoseconds of CLOCK_MONOTONIC; otherwise only their order is known
   std::vector<JitCode> codes; // in the order of the file
 };
 

@@ -11,9 +11,9 @@ namespace heaptape {
 
 struct PerfMapLine {
   std::uint64_t start = 0;
-  std::uint64_t size = 0; // not 0
+  std::uint64_t size = 0;  // not 0
   std::string_view name{}; // not empty; may contain spaces
-  std::size_t offset = 0; // of the line in the file
+  std::size_t offset = 0;  // of the line in the file
 };
 
 // Calls visit() for every whole line that makes sense, in order; takes any bytes. At most kMostPerfMapLines of them.

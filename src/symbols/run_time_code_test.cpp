@@ -12,7 +12,8 @@ namespace {
 
 TEST(PerfMap, NumbersWithAndWithoutPrefixAndNamesWithSpaces) {
   std::vector<PerfMapLine> lines;
-  const std::string text = "7f00 10 foo bar\n0x8000 0x20 int f(a, b)\nnot a line\n9000 0 empty\nfff 1\n9000 8 last\r\ncut 1 o";
+  const std::string text =
+      "7f00 10 foo bar\n0x8000 0x20 int f(a, b)\nnot a line\n9000 0 empty\nfff 1\n9000 8 last\r\ncut 1 o";
   each_perf_map_line(text, [&](const PerfMapLine& line) { lines.push_back(line); });
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_EQ(lines[0].start, 0x7f00u);
@@ -84,7 +85,8 @@ private:
 TEST(JitDump, CodeWithLinesThenMoved) {
   Dump dump;
   dump.header();
-  dump.record(2, 5, Dump().u64(0x1000).u64(2).u64(0x1008).u32(7).u32(0).text("a.js").u64(0x1000).u32(6).u32(0).text("\xff"));
+  dump.record(2, 5,
+              Dump().u64(0x1000).u64(2).u64(0x1008).u32(7).u32(0).text("a.js").u64(0x1000).u32(6).u32(0).text("\xff"));
   dump.record(0, 10, Dump::load(0x1000, 0x40, 3, "foo"));
   dump.record(1, 20, Dump().u32(77).u32(77).u64(0x9000).u64(0x1000).u64(0x9000).u64(0x40).u64(3));
   dump.record(0, 30, Dump::load(0x1000, 0x20, 4, "bar"));

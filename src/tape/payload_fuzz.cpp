@@ -59,7 +59,8 @@ void check_symbols(std::span<const std::byte> input, Symbols& symbols) {
 void check_run_time_code(std::span<const std::byte> input, Symbols& symbols) {
   (void)parse_run_time_code(input, symbols);
   Symbols back;
-  for (const auto& payload : encode_run_time_code(symbols.run_time_code())) HT_CHECK(parse_run_time_code(payload, back));
+  for (const auto& payload : encode_run_time_code(symbols.run_time_code()))
+    HT_CHECK(parse_run_time_code(payload, back));
   HT_CHECK(back.size() == symbols.size());
 }
 

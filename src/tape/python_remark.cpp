@@ -29,7 +29,8 @@ bool names_functions(const Meta& meta) {
   if (command == meta.end()) return false;
   // "-X", "perf" or "-Xperf" or "-Xperf_jit"; arguments end with a NUL byte.
   const std::string_view text = command->second;
-  return text.find(std::string_view("\0-X\0perf", 8)) != text.npos || text.find(std::string_view("\0-Xperf", 7)) != text.npos;
+  return text.find(std::string_view("\0-X\0perf", 8)) != text.npos ||
+         text.find(std::string_view("\0-Xperf", 7)) != text.npos;
 }
 
 } // namespace
@@ -40,7 +41,8 @@ std::string python_remark(std::span<const Module> modules, const Meta& meta) {
   for (const Module& module : modules) {
     const std::optional<int> minor = minor_version(module.path);
     if (!minor) continue;
-    std::string remark = "Python keeps objects of up to 512 bytes in arenas of its own: PYTHONMALLOC=malloc shows each of them";
+    std::string remark =
+        "Python keeps objects of up to 512 bytes in arenas of its own: PYTHONMALLOC=malloc shows each of them";
     constexpr int kFirstWithPerf = 12;
     if (*minor >= kFirstWithPerf && !names_functions(meta)) remark += ", python -X perf names Python functions";
     return remark;

@@ -12,7 +12,13 @@ std::vector<RunTimeCode> some_code() {
            .file = "/home/me/job.py",
            .from_us = 5,
            .frames = {{StackId(3)}, {StackId(9), 7}}},
-          {.start = 0x7f00'0000'0000, .size = 64, .function = "foo", .line = 12, .from_us = 90, .to_us = 95, .frames = {{StackId(12)}}}};
+          {.start = 0x7f00'0000'0000,
+           .size = 64,
+           .function = "foo",
+           .line = 12,
+           .from_us = 90,
+           .to_us = 95,
+           .frames = {{StackId(12)}}}};
 }
 
 TEST(RunTimeCodec, WhatIsWrittenIsReadAgain) {

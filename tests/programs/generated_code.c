@@ -108,7 +108,8 @@ __attribute__((noinline)) static void lie(Code code) {
   for (int i = 0; i != 8; ++i) words[i] = 1234567;
   words[5] = (uint64_t)(uintptr_t)&make_block + 4;
   const uint64_t here = (uint64_t)(uintptr_t)words;
-  const uint64_t lies[] = {1, 8, 4096, here + 1, here, here + 4 * 8, here - (1 << 20), 0x7fffffffe000, ~UINT64_C(7), here + (1 << 26)};
+  const uint64_t lies[] = {
+      1, 8, 4096, here + 1, here, here + 4 * 8, here - (1 << 20), 0x7fffffffe000, ~UINT64_C(7), here + (1 << 26)};
   for (size_t i = 0; i != sizeof lies / sizeof lies[0]; ++i) run_code(code, 6000 + (int)i, lies[i]);
   printf("%zu lies\n", sizeof lies / sizeof lies[0]);
 }

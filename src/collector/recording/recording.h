@@ -79,6 +79,9 @@ public:
   // The program wrote over the memory that it shares with us: what it says of losses means nothing.
   bool is_written_over() const;
 
+  // Facts that are known at the end only.
+  void add_meta(const Meta& meta);
+
   // The program has become another one by exec.
   bool program_replaced() const;
 
@@ -124,7 +127,7 @@ private:
   RecordingFacts facts_;
   ProcFiles proc_;
   std::string executable_;
-  Meta meta_;                 // as on the tape
+  Meta meta_; // as on the tape
   std::string python_remark_;
   std::optional<ProcStat> image_; // at the start
   bool replaced_early_ = false;   // it had already become another program

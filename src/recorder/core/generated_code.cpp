@@ -35,9 +35,7 @@ struct CodeRange {
 
 class RangeList {
 public:
-  bool holds(std::uint64_t address) const noexcept {
-    return find(address, address + 1) != nullptr;
-  }
+  bool holds(std::uint64_t address) const noexcept { return find(address, address + 1) != nullptr; }
   bool touches(std::uint64_t start, std::uint64_t end) const noexcept { return find(start, end) != nullptr; }
   bool empty() const noexcept { return count_.load(std::memory_order_acquire) == 0; }
 
@@ -98,7 +96,7 @@ private:
 };
 
 constinit RangeList g_generated{};
-constinit RangeList g_sealed{};                   // of these, what is not writable
+constinit RangeList g_sealed{};                  // of these, what is not writable
 constinit std::atomic<bool> g_rules_read{false}; // a rule was read from sealed code
 
 // Copies code without the risk of a fault: it may be unmapped at this very moment, by another thread. False in a sandbox.
@@ -213,7 +211,7 @@ bool follows_call(std::uint64_t pc) noexcept {
   if (is_generated_code(pc - 1)) return true; // it may be replaced at any time, so its bytes prove nothing
   constexpr std::size_t kBytes = 7;
   std::uint8_t code[kBytes];
-  if (in_sandbox()) return true; // we may not look
+  if (in_sandbox()) return true;          // we may not look
   const std::uint64_t before = pc & 4095; // on the same page
   const std::size_t size = before != 0 && before < kBytes ? before : kBytes;
   return read_code(pc - size, code, size) && ends_with_call(code, size);

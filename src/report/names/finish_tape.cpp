@@ -64,7 +64,8 @@ Result<TapeSymbols> add_symbols(const std::string& path, const AddSymbols& how) 
     }
     return Unit{};
   };
-  if (const auto added = add_all(format::ChunkType::Symbols, encode_symbols(news(tape.symbols(), found.symbols))); !added)
+  if (const auto added = add_all(format::ChunkType::Symbols, encode_symbols(news(tape.symbols(), found.symbols)));
+      !added)
     return added.error();
   if (const auto added = add_all(format::ChunkType::RunTimeCode, encode_run_time_code(run_time)); !added)
     return added.error();

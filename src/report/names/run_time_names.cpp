@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <charconv>
 #include <ctime>
 #include <map>
 #include <span>
@@ -30,6 +31,12 @@ std::uint64_t now_ns(clockid_t clock) {
 
 // CLOCK_MONOTONIC at time 0 of the tape.
 std::uint64_t start_monotonic_ns(const TapeReader& tape) {
+  // The tape says it, unless it is an old one.
+  std::uint64_t start = 0;
+  if (const auto said = tape.meta().find("start_monotonic_ns"); said != tape.meta().end()) {
+    const std::string& text = said->second;
+    if (std::from_chars(text.data(), text.data() + text.size(), start).ec == std::errc() && start != 0) return start;
+  }
   const std::uint64_t since = now_ns(CLOCK_REALTIME) - tape.header().start_realtime_ns;
   return now_ns(CLOCK_MONOTONIC) - since;
 }
@@ -176,8 +183,9 @@ private:
   }
 
   static std::uint32_t line_of(const Candidate& candidate, std::uint64_t address) {
-    const auto after = std::upper_bound(candidate.lines.begin(), candidate.lines.end(), address,
-                                        [](std::uint64_t wanted, const JitLine& line) { return wanted < line.address; });
+    const auto after =
+        std::upper_bound(candidate.lines.begin(), candidate.lines.end(), address,
+                         [](std::uint64_t wanted, const JitLine& line) { return wanted < line.address; });
     return after == candidate.lines.begin() ? 0 : std::prev(after)->line;
   }
 
@@ -203,8 +211,8 @@ private:
   }
 
   const TapeReader& tape_;
-  std::vector<StackId> nodes_;            // in no module
-  std::vector<std::uint64_t> addresses_;  // theirs, in order, each once
+  std::vector<StackId> nodes_;                      // in no module
+  std::vector<std::uint64_t> addresses_;            // theirs, in order, each once
   std::vector<std::vector<std::uint32_t>> matches_; // beside addresses_: candidates, in the order of their files
   std::vector<Candidate> candidates_;
   std::size_t matches_left_ = kMostMatches;

@@ -57,8 +57,8 @@ TEST_F(RunTimeNamesOf, ReturnAddressBehindTheLastByteBelongsToTheFunction) {
 TEST_F(RunTimeNamesOf, AddressThatIsUsedAgainHasTheNameOfItsTime) {
   const TapeReader all = tape({{0x70008, 100}, {0x70008, 900}});
   const std::string first = "70000 10 first\n", second = "70000 20 second\n";
-  const RunTimeNames found =
-      names(all, {.perf_map = first + second, .growth = {{0, 0}, {50, first.size()}, {500, first.size()}, {600, 1000}}});
+  const RunTimeNames found = names(
+      all, {.perf_map = first + second, .growth = {{0, 0}, {50, first.size()}, {500, first.size()}, {600, 1000}}});
   EXPECT_EQ(name_of(found, 2), "first");
   EXPECT_EQ(name_of(found, 3), "second");
   ASSERT_EQ(found.codes.size(), 2u);
@@ -87,7 +87,8 @@ TEST_F(RunTimeNamesOf, HostileMapInWhichEverythingCoversEverythingEnds) {
 TEST_F(RunTimeNamesOf, FramesOfOneFunctionAreOneFrameInTheModuleJit) {
   const TapeReader all = tape({{0x70008, 1}, {0x70009, 1}});
   Symbols symbols;
-  for (RunTimeCode& code : names(all, {.perf_map = "70000 10 py::f:/a.py\n"}).codes) symbols.add_run_time(std::move(code));
+  for (RunTimeCode& code : names(all, {.perf_map = "70000 10 py::f:/a.py\n"}).codes)
+    symbols.add_run_time(std::move(code));
   StackNames stacks(all.modules(), all.stacks(), symbols, NameForm::Short);
   const std::vector<FrameId> one = stacks.frames_of(StackId(2)), other = stacks.frames_of(StackId(3));
   ASSERT_EQ(one.size(), 2u);

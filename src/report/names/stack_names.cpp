@@ -83,9 +83,9 @@ void StackNames::add(const Frame& frame, const SymbolPlace& place, bool inlined)
                    .module = frame.module,
                    .offset = frame.offset,
                    .inlined = inlined};
-  const std::string_view module = frame.module != nullptr     ? base_name(frame.module->path)
-                                  : frame.places.empty() ? "?"
-                                                         : kRunTimeModule;
+  const std::string_view module = frame.module != nullptr ? base_name(frame.module->path)
+                                  : frame.places.empty()  ? "?"
+                                                          : kRunTimeModule;
   named.module_name = intern(module);
   named.file = intern(place.file);
   named.function =

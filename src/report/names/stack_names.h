@@ -27,9 +27,10 @@ using FrameId = Id<struct FrameTag>;
 using NameId = Id<struct NameTag>;
 
 struct NamedFrame {
-  NameId function{};    // in the form asked for; "libc.so.6+0x8a1f3" when it is not known, "?+0x7f.." without a module
-  NameId file{};        // path; empty: not known
-  NameId module_name{}; // last part of the module's path; "?" when there is none, kRunTimeModule for code made at run time
+  NameId function{}; // in the form asked for; "libc.so.6+0x8a1f3" when it is not known, "?+0x7f.." without a module
+  NameId file{};     // path; empty: not known
+  NameId
+      module_name{}; // last part of the module's path; "?" when there is none, kRunTimeModule for code made at run time
   std::string_view linkage_name{}; // as in the binary; empty: not known
   std::uint32_t line = 0;          // 0: not known
   std::uint32_t column = 0;        // 0: not known
