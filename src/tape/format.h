@@ -54,8 +54,9 @@ enum class ChunkType : std::uint8_t {
   Pools = 15,
   OddCalls = 16,
   Inherited = 17,
+  RunTimeCode = 18,
 };
-inline constexpr std::uint8_t kChunkTypes = 18;
+inline constexpr std::uint8_t kChunkTypes = 19;
 
 // "EVENTS", ...; "type 77" for a number without a name.
 std::string chunk_type_name(std::uint8_t type);

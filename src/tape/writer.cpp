@@ -9,6 +9,7 @@
 #include "tape/create_file.h"
 #include "tape/inherited_codec.h"
 #include "tape/maps_codec.h"
+#include "tape/run_time_codec.h"
 #include "tape/symbols_codec.h"
 
 namespace heaptape {
@@ -180,6 +181,10 @@ Result<> TapeWriter::add_symbols(const Symbols& symbols) {
   for (std::vector<std::byte>& payload : encode_symbols(symbols)) {
     raw_ = std::move(payload);
     if (auto written = write_chunk(ChunkType::Symbols); !written) return written;
+  }
+  for (std::vector<std::byte>& payload : encode_run_time_code(symbols.run_time_code())) {
+    raw_ = std::move(payload);
+    if (auto written = write_chunk(ChunkType::RunTimeCode); !written) return written;
   }
   return Unit{};
 }

@@ -7,6 +7,7 @@
 #include "report/pages/loss_text.h"
 #include "report/pages/tape_facts.h"
 #include "report/text/inherited_text.h"
+#include "tape/python_remark.h"
 #include "wire/loss_name.h"
 
 namespace heaptape {
@@ -189,6 +190,11 @@ Overview make_overview(const TapeView& view, const OverviewRequest& request) {
     overview.not_seen.push_back(std::move(sentence));
   add_unseen_events(view, overview.not_seen);
   overview.odd = odd_lines(view);
+  constexpr std::uint32_t kPythonMallocSince = 4; // older tapes do not say
+  if (view.tape().header().version_minor >= kPythonMallocSince) {
+    if (std::string sentence = python_remark(view.tape().modules(), view.tape().meta()); !sentence.empty())
+      overview.not_seen.push_back(std::move(sentence));
+  }
   if (!overview.memory) overview.not_seen.push_back("the kernel was not asked about the program's memory");
   return overview;
 }
