@@ -63,7 +63,7 @@ constexpr std::array kAsked{"explain", "history", "owner",    "blocks", "events"
 constexpr std::string_view kHelp =
     R"(heaptape records every heap event of a program onto a tape and plays it back.
 
-  record PROGRAM [ARGS...]   run a program and record it; also heaptape ./PROGRAM
+  record PROGRAM [ARGS...]   record a program; also: heaptape ./PROGRAM
   report [TAPE]              what to look at: peak, leaks, churn, call stacks
   leaks [TAPE]               what was still live at the end
   peak [TAPE]                what was live when the heap was largest
