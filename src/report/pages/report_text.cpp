@@ -75,7 +75,7 @@ std::string report_text(const TapeView& view, const ReportPage& page, const Repo
                      {.tree = tree.options, .style = style, .expand = options.expand});
     out += runtime_text(tree, style);
   }
-  return out + suppressions_text(page.suppressions);
+  return folded_lines(out + suppressions_text(page.suppressions), style.width);
 }
 
 std::string report_json(const TapeView& view, const ReportPage& page) {
