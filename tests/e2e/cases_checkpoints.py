@@ -157,7 +157,7 @@ def a_terminal_gets_colours_unless_they_are_refused(test):
 @case
 def reports_show_the_heap_at_and_between_check_points(test):
     tape = test.record([program("checkpoints")], env=BYTES).tape
-    trees = json.loads(demand("report", "--snapshots", "--json", tape.path))["trees"]
+    trees = json.loads(demand("report", "--snapshots", "--show-runtime", "--json", tape.path))["trees"]
     live = [point["live_bytes"] for point in json.loads(demand("checkpoints", "--json", tape.path))]
     equal([tree["bytes"] for tree in trees], live, "live at each")
     new = json.loads(demand("report", "--from", "grown", "--to", "large 300", "--json", tape.path))["trees"][0]

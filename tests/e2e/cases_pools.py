@@ -171,7 +171,7 @@ def the_stack_of_a_watched_call_begins_with_its_caller(test):
     tape = test.record([program("wrapped_alloc_now")], options=WATCH).tape
     tree = demand("pools", tape.path, "wrapped_alloc")
     check("main" in tree and "wrapped_alloc.c" in tree and "heaptape_" not in tree, tree)
-    heap = demand("report", "--leaks", tape.path)
+    heap = demand("report", "--leaks", "--all-frames", tape.path)
     check("wrapped_alloc [" in heap and "heaptape_" not in heap, heap)
 
 

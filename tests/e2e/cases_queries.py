@@ -94,7 +94,7 @@ def reports_count_only_the_blocks_that_a_filter_accepts(test):
         "thread=2 and size<=200": lambda row: row["thread"] == 2 and row["size"] <= 200,
     }.items():
         for option, lives in {"--leaks": lambda row: row["freed"] is None, "--allocations": lambda row: True}.items():
-            tree = json.loads(demand("report", "--json", option, "--where", text, tape.path))["trees"][0]
+            tree = json.loads(demand("report", "--json", "--show-runtime", option, "--where", text, tape.path))["trees"][0]
             chosen = [row["size"] for row in rows if fits(row) and lives(row)]
             equal((tree["bytes"], tree["blocks"]), (sum(chosen), len(chosen)), f"{option} {text}")
         top = json.loads(demand("top", "--json", "-n", "9999", "--where", text, tape.path))

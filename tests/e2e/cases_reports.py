@@ -17,7 +17,8 @@ def report(tape, *options):
 
 
 def tree_of(tape, *options):
-    return report(tape, *options)["trees"][0]["tree"]
+    """With every frame, for functions of the programs are called site_malloc, and with all that is on the tape."""
+    return report(tape, "--all-frames", "--show-runtime", *options)["trees"][0]["tree"]
 
 
 def cost(node):
@@ -124,7 +125,7 @@ def record_and_all_reports_agree_to_the_byte(test):
 @case
 def trees_in_text_add_up_and_name_source_lines(test):
     tape, counts = counted(test, 1)
-    text = demand("report", "--peak", "--expand", tape.path)
+    text = demand("report", "--peak", "--expand", "--all-frames", tape.path)
     check(re.search(r"^-> +[\d.]+% \([\d,]+B, [\d,]+x\): site_realloc \[call_sites\.cpp:\d+\]$", text, re.M), text)
     stack, total = [], int(re.search(r"\(([\d,]+) bytes\)", text)[1].replace(",", ""))
     sums = {(): 0}
@@ -258,13 +259,13 @@ def names_outlive_the_program_when_they_are_on_the_tape(test):
     shutil.copy(program("call_sites"), mine)
     stored = test.record([mine, "counts", 1, 200]).tape
     bare = test.record([mine, "counts", 1, 200], options=["--no-symbols"]).tape
-    named = demand("leaks", stored.path)
+    named = demand("leaks", "--all-frames", stored.path)
     check("site_malloc [call_sites.cpp:" in named, named)
-    found_here = heaptape("leaks", bare.path)
+    found_here = heaptape("leaks", "--all-frames", bare.path)
     check("site_malloc [call_sites.cpp:" in found_here.stdout, found_here.stdout)
     check("they are read from the program's files" in found_here.stderr, found_here.stderr)
     mine.unlink()
-    equal(demand("leaks", stored.path), named, "leaks after the program is gone")
+    equal(demand("leaks", "--all-frames", stored.path), named, "leaks after the program is gone")
     gone = demand("leaks", bare.path)
     check("vanishing+0x" in gone and "site_malloc" not in gone, gone)
 
@@ -359,10 +360,10 @@ def the_pool_that_libstdcxx_makes_at_start_up_heads_neither_the_peak_nor_the_lea
 @case
 def trees_skip_the_plumbing_that_the_first_page_skips(test):
     tape = test.recording_of([program("churn")]).tape
-    names = {node["function"] for node in each_node(tree_of(tape, "--allocations")) if "function" in node}
+    names = {node["function"] for node in each_node(report(tape, "--allocations")["trees"][0]["tree"]) if "function" in node}
     check(any(name.endswith("fill") for name in names), names)
     equal([name for name in names if name.startswith("std::") or "alloc" in name], [], "plumbing")
-    everything = {node["function"] for node in each_node(tree_of(tape, "--allocations", "--all-frames")) if "function" in node}
+    everything = {node["function"] for node in each_node(tree_of(tape, "--allocations")) if "function" in node}
     check(any(name.startswith("std::") for name in everything), everything)
     folded = demand("export", "--format", "folded", "--no-plumbing", "--value", "allocated", tape.path)
     check("std::" not in folded, folded)

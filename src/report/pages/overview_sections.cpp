@@ -152,9 +152,10 @@ std::vector<OverviewSection> make_overview_sections(const TapeView& view, const 
 }
 
 std::string section_text(const StackNames& names, const OverviewSection& section, const TextStyle& style) {
-  std::string out = style.bold(section.title) + style.dim(", by function");
-  if (!section.note.empty()) out += style.dim("; " + section.note);
-  out += "\n";
+  std::string note = ", by function" + (section.note.empty() ? "" : "; " + section.note);
+  const std::size_t title = columns_of(section.title);
+  if (style.width != 0) note = shortened(note, style.width > title ? style.width - title : 0);
+  std::string out = style.bold(section.title) + style.dim(note) + "\n";
   out += section.worst.rows.empty() ? "  nothing\n" : worst_text(names, section.worst, section.measure, style);
   // The lists of what there was at a moment add up to it; the others are about what can be done.
   if (section.runtime.empty() || (section.name != "peak" && section.name != "leaks")) return out;

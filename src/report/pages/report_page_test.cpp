@@ -55,7 +55,7 @@ TEST_F(ReportPages, TheFirstPageSaysWhatHappenedAndWhatIsNotKnown) {
             R"(heaptape  server --port   pid 4711   1.103 s   3,000 events   3 threads
   peak   74.8 TB at 844.37 ms (event 2,174)
   live   4.40 TB in 86 blocks at the end
-  churn  170.5 TB allocated in 1,616 blocks; 3.2 % of it freed within 1 ms, 14.7 % of the blocks temporary
+  churn  170.5 TB allocated in 1,616 blocks; 46.7 % of the blocks freed within 1 ms, 14.7 % at once
   RSS    1.05 MB at 10 us = 524.3 kB anonymous + 524.3 kB files; the live heap was 2.11 MB, so not all of it was touched
   seen   100.0 % of the anonymous memory; 7 events lost; all stacks whole
          ring full: 7 events dropped because the program outran the recording (--on-full=drop)
