@@ -1,4 +1,4 @@
-// One pass over the chunks of a tape: everything but the events, and where these are. Private to tape/.
+// One pass over the chunks of a tape: everything but the events, and where these are.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,17 @@ struct LoadedTape {
   std::vector<std::uint64_t> inherited_releases{}; // numbers of events, in order
 };
 
-// `name` is for the sentences of errors.
+// What stands in front of the chunks.
+struct TapeHead {
+  TapeHeader header{};
+  std::uint64_t first_chunk = 0; // its offset
+  bool damaged = false;          // the header is; but a good chunk follows, so this is a tape
+};
+
+// Every reader of tapes begins here, so all refuse the same files with the same sentences: what is empty, foreign, cut
+// off in its header, or of another version (with both versions). `name` is for these sentences.
+Result<TapeHead> read_tape_head(const TapeSource& source, const std::string& name, Checksums checksums);
+
 Result<LoadedTape> load_tape(TapeSource source, const std::string& name, Checksums checksums);
 
 } // namespace heaptape
