@@ -80,7 +80,7 @@ def a_renamed_tape_gets_its_own_names_and_what_took_its_place_is_left_alone(test
     equal(open(other.path, "rb").read(), before, "the tape that the link leads to")
     facts = Tape(moved).facts()
     check(facts["finished"], "the renamed tape has its end")
-    check({"SYMBOLS", "INDEX"} <= {one["type"] for one in facts["chunks"]}, f"names and index: {facts['chunks']}")
+    check({"SYMBOLS", "INDEX"} <= {one["type"] for one in facts["blocks"]}, f"names and index: {facts}")
 
 
 @case
@@ -231,6 +231,34 @@ def ps_shows_arguments_and_parents(test):
     (test.work / "stop").touch()
     for process in processes:
         test.finish(process)
+
+
+@case
+def one_of_many_collectors_takes_a_socket_that_was_left_behind(test):
+    path = test.work / "s"
+    socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).bind(str(path))
+    collectors = [test.start([HEAPTAPE, "collect", "--listen", path]) for _ in range(6)]
+    wait_until(lambda: sum(one.poll() is None for one in collectors) == 1, "all but one have given up")
+    (left,) = [one for one in collectors if one.poll() is None]
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+        wait_until(lambda: client.connect_ex(str(path)) == 0, "it can be reached")
+    for one in collectors:
+        if one is not left:
+            outcome = test.finish(one)
+            check(outcome.status == 2 and b"already listens" in outcome.err, f"{outcome.status}: {outcome.err}")
+    left.terminate()
+    equal(test.finish(left).status, 0, "status of the one that listened")
+    check(not path.exists(), "the socket is gone")
+
+
+@case
+def debug_dir_must_be_a_folder(test):
+    tape = test.recording_of([program("known_frames")]).tape
+    for folder, why in (("/dev/null", "is not a folder"), ("/no/such/folder", "No such file")):
+        result = subprocess.run([HEAPTAPE, "symbolize", "--debug-dir", folder, str(tape.path)], capture_output=True, text=True,
+                                timeout=HANG_SECONDS, check=False)
+        equal(result.returncode, 2, f"status for {folder}")
+        check(why in result.stderr, result.stderr)
 
 
 # ---------------------------------------------------------------------------------------------------- inherited blocks

@@ -198,7 +198,9 @@ std::optional<ForkMade> find_fork(const TapeReader& parent, const ForkOrigin& or
   if (start_ns == 0 || start_ns > origin.started_ns) return std::nullopt;
   const std::uint64_t time_us = (origin.started_ns - start_ns) / 1000;
   const auto& chunks = parent.event_chunks();
-  if (!parent.summary() && (chunks.empty() || chunks.back().last_us <= time_us)) return std::nullopt;
+  const bool goes_beyond = !chunks.empty() && chunks.back().last_us > time_us;
+  const bool is_whole = parent.summary() && parent.summary()->ending != Ending::CollectorStopped;
+  if (!goes_beyond && !is_whole) return std::nullopt;
   EventCursor after = parent.events_from_time(time_us + 1);
   const Event* next = after.next();
   const std::uint64_t last = chunks.empty() ? 0 : chunks.back().first_number + chunks.back().count - 1;

@@ -62,8 +62,10 @@ void raise_own_limits() {
   for (const auto resource : {RLIMIT_CPU, RLIMIT_AS, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_NOFILE}) {
     rlimit limit{};
     if (::getrlimit(resource, &limit) != 0) continue;
-    const rlimit none{RLIM_INFINITY, RLIM_INFINITY}, hard{limit.rlim_max, limit.rlim_max};
-    if (resource == RLIMIT_NOFILE || ::setrlimit(resource, &none) != 0) ::setrlimit(resource, &hard);
+    // Of descriptors nobody may have any number.
+    const rlim_t most = resource != RLIMIT_NOFILE ? RLIM_INFINITY : std::max<rlim_t>(limit.rlim_max, 1024);
+    const rlimit raised{most, most}, hard{limit.rlim_max, limit.rlim_max};
+    if (::setrlimit(resource, &raised) != 0) ::setrlimit(resource, &hard);
   }
 }
 
@@ -92,6 +94,14 @@ void hold_life_mutex(wire::Header& header) {
   ::pthread_mutex_init(mutex, &attributes);
   ::pthread_mutexattr_destroy(&attributes);
   ::pthread_mutex_lock(mutex);
+}
+
+Result<> check_descriptors() {
+  constexpr rlim_t kNeeded = 32; // memory, tape, sockets and what watches the program; the files of modules come on top
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kNeeded) return Unit{};
+  return Error{ErrorCode::Exhausted, "the limit on open files (ulimit -n) is " + std::to_string(limit.rlim_cur) +
+                                         ", and the collector needs " + std::to_string(kNeeded)};
 }
 
 std::uint64_t cpu_seconds_allowed() {

@@ -145,6 +145,9 @@ void hold_life_mutex(wire::Header& header);
 // one.
 void prepare_collector_process(const SharedMemory& memory, int keep);
 
+// After that: whether the process may open as many files as a collector needs.
+Result<> check_descriptors();
+
 // How many seconds of CPU time this process may take at most; 0: as many as it likes.
 std::uint64_t cpu_seconds_allowed();
 

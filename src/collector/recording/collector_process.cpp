@@ -73,14 +73,15 @@ int collect_for_launcher(const CollectorOptions& options, SharedMemory memory, U
   LinkMessage message;
   if (!receive_message(link.get(), message) || message.kind != LinkMessage::Kind::OpenTape) return 0;
   const pid_t program = message.number;
+  const auto give_up = [&](const Error& error) {
+    send_message(link.get(), LinkMessage::Kind::TapeOpened, static_cast<int>(error.code) + 1, error.sentence);
+    return 1;
+  };
+  if (const Result<> enough = check_descriptors(); !enough) return give_up(enough.error());
   ProcessRecording process(options, std::move(memory), program, message.text, {});
   Collector& collector = process.first();
   const Result<> opened = program != 0 ? collector.create_tape(program) : check_tape_folder(options.tape);
-  if (!opened.ok()) {
-    const int code = static_cast<int>(opened.error().code) + 1;
-    send_message(link.get(), LinkMessage::Kind::TapeOpened, code, opened.error().sentence);
-    return 1;
-  }
+  if (!opened.ok()) return give_up(opened.error());
   if (!collector.unreachable().empty()) print_line(collector.unreachable());
   send_message(link.get(), LinkMessage::Kind::TapeOpened, 0, collector.tape_path());
   CollectorResult result = process.run(std::move(link), print_line);
@@ -178,6 +179,10 @@ int collect_for(int socket_fd, const CollectorOptions& given, const CollectFor& 
   }
   prepare_collector_process(memory.value(), socket.get());
   if (how.prepared) how.prepared();
+  if (const Result<> enough = check_descriptors(); !enough) {
+    refuse(socket.get(), enough.error().sentence);
+    return 1;
+  }
 
   const auto program = how.program != 0 ? how.program : static_cast<pid_t>(hello.pid);
   // It waits for our reply; afterwards a short program may be gone before we look.

@@ -86,6 +86,7 @@ void append_summary(fmt::memory_buffer& out, JsonList& top, const TapeReader& ta
   top.number("live_blocks", summary.live_blocks);
   top.number("peak_rss_bytes", facts.peak_rss_bytes);
   top.number("unknown_releases", facts.unknown_releases);
+  top.number("forks", tape.forks().size());
   if (tape.inheritance()) {
     JsonWriter inherited;
     write_inheritance_json(inherited, *tape.inheritance());

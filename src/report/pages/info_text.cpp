@@ -79,6 +79,10 @@ private:
            count_of(cpu.segments.size(), "segment"));
     }
     if (facts_.peak_rss_bytes != 0) line("resident", "{} at most", bytes_text(facts_.peak_rss_bytes));
+    if (const auto& forks = tape_.forks(); !forks.empty()) {
+      line("forks", "{}, the first after event {}; the children have tapes of their own",
+           count_of(forks.size(), "fork"), with_separators(forks.front().event));
+    }
     if (const std::string inherited = inheritance_text(tape_); !inherited.empty()) line("inherited", "{}", inherited);
     if (facts_.unknown_releases != 0 && tape_.odd_calls().calls.empty()) {
       line("unknown", "{} of what was no live block of this tape; 'heaptape verify' tells double frees",
