@@ -211,7 +211,9 @@ void expect_golden(const char* name) {
     EXPECT_EQ(reader.value().threads(), sample.threads);
     expect_maps(reader.value().maps(), sample);
   }
-  if (reader.value().header().version_minor >= 4) EXPECT_EQ(reader.value().odd_calls(), sample.odd);
+  if (reader.value().header().version_minor >= 4) {
+    EXPECT_EQ(reader.value().odd_calls(), sample.odd);
+  }
 }
 
 TEST(Tape, TheGoldenTapesOfAllVersionsAreRead) {
