@@ -211,7 +211,9 @@ void expect_golden(const char* name) {
     EXPECT_EQ(reader.value().threads(), sample.threads);
     expect_maps(reader.value().maps(), sample);
   }
-  if (reader.value().header().version_minor >= 4) EXPECT_EQ(reader.value().odd_calls(), sample.odd);
+  if (reader.value().header().version_minor >= 4) {
+    EXPECT_EQ(reader.value().odd_calls(), sample.odd);
+  }
 }
 
 TEST(Tape, TheGoldenTapesOfAllVersionsAreRead) {
@@ -224,7 +226,6 @@ TEST(Tape, TheGoldenTapesOfAllVersionsAreRead) {
   expect_golden("version-1.1.tape");
   expect_golden("version-1.2.tape");
   expect_golden("version-1.3.tape");
-  expect_golden("version-1.4.tape");
 }
 
 } // namespace

@@ -88,9 +88,9 @@ TEST(EventBuilder, AddressHandedOnDuringAReallocIsReleasedInFrontOfItsNextOwner)
   const std::uint32_t stack = program.node(0, 0x4000);
   FakeThread a(program, 0, 100, 1), b(program, 1, 101, 2);
   a.malloc(10 * kUs, 0x1000, 16);
-  a.realloc_begin(20 * kUs, 0x1000);
+  a.put(EventKind::ReallocBegin, 20 * kUs, 0x1000, 64, stack);
   b.malloc(25 * kUs, 0x1000, 99); // the real realloc has already given it back
-  a.realloc_end(30 * kUs, 0x2000, 64, stack);
+  a.realloc_end(30 * kUs, 0x2000, 64);
   b.free(40 * kUs, 0x1000);
   pipeline.round();
   const auto& events = pipeline.events();
@@ -106,6 +106,7 @@ TEST(EventBuilder, AddressHandedOnDuringAReallocIsReleasedInFrontOfItsNextOwner)
   EXPECT_EQ(events[3].kind, EventKind::Realloc);
   EXPECT_TRUE(events[3].old_released);
   EXPECT_EQ(events[3].old_address, 0x1000u);
+  EXPECT_EQ(events[3].stack, StackId(1));
   EXPECT_EQ(pipeline.list.allocated, (std::vector<std::uint64_t>{0, 1, 0, 0, 3}));
   EXPECT_EQ(pipeline.builder.model().totals().live_bytes, 64u);
   EXPECT_EQ(pipeline.builder.model().totals().collisions, 0u);

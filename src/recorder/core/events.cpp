@@ -32,6 +32,9 @@ bool is_suppressed(EventKind kind, std::uint64_t address) noexcept {
   return t_released == 0 || (t_released == address && is_release(kind));
 }
 
+// Threads are threads of a program, from their first event to their end.
+bool follows_threads() noexcept { return g_thread_arrived != nullptr; }
+
 std::uint64_t thread_pointer() noexcept {
   std::uint64_t pointer = 0;
   asm("movq %%fs:0, %0" : "=r"(pointer));
@@ -105,7 +108,7 @@ ThreadState* arrive(const Frame& site, Caller caller, Term term) noexcept {
       t_has_borrowed = t_has_borrowed || term == Term::Record;
       const std::uint32_t borrowed = t_has_borrowed ? wire::kBorrowedSlot : 0;
       (void)put(*thread, EventKind::ThreadStart, thread->stack.own().high, thread->tid, borrowed);
-      if (term == Term::Life) put_thread_name(*thread);
+      if (term == Term::Life && follows_threads()) put_thread_name(*thread);
     }
     t_arrival = Arrival::Arranging;
     if (g_thread_arrived != nullptr && term == Term::Life) g_thread_arrived(*thread, caller);
@@ -289,7 +292,7 @@ void leave_thread() noexcept {
   if (!is_attached()) return;
   {
     const Busy busy(*thread, 0);
-    put_thread_name(*thread);
+    if (follows_threads()) put_thread_name(*thread);
     (void)put(*thread, EventKind::ThreadEnd, 0, 0, 0);
   }
   give_back(*thread);

@@ -93,8 +93,9 @@ TEST(Slots, ANewThreadWaitsForTheSlotOfOneThatEnded) {
   event(0x2000);
   collector.join();
   EXPECT_EQ(memory.loss(wire::Loss::NoThreadSlot), 0u);
-  EXPECT_EQ(memory.kind_at(0, 2), EventKind::ThreadStart);
-  EXPECT_EQ(memory.kind_at(0, 3), EventKind::Malloc);
+  EXPECT_EQ(memory.kind_at(0, 2), EventKind::ThreadEnd);
+  EXPECT_EQ(memory.kind_at(0, 3), EventKind::ThreadStart);
+  EXPECT_EQ(memory.kind_at(0, 4), EventKind::Malloc);
 }
 
 TEST(Slots, WhoeverIsToldToDropDoesNotWaitForASlot) {

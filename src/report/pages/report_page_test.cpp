@@ -90,7 +90,7 @@ TEST_F(ReportPages, JsonOfTheFirstPageHasTheSameFigures) {
       << all;
   EXPECT_TRUE(contains(
       all, R"x("not_seen":["ring full: 7 events dropped because the program outran the recording (--on-full=drop)",)x"
-           R"("28 blocks freed that were not live then; 'heaptape verify' tells double frees"],"worst":{"peak":[)"))
+           R"("28 blocks freed that were not live then; 'heaptape verify' tells double frees"],"odd_calls":[],"worst":{"peak":[)"))
       << all;
   EXPECT_TRUE(contains(
       all, R"("marks":[],"trees":[{"name":"peak","title":"Peak at 0.844368 s, event 2,174","bytes":74766790734693,)"
