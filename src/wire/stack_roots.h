@@ -11,6 +11,9 @@ inline constexpr std::uint64_t kRootTooDeep = 2; // the rest is beyond the depth
 // + n: taken after the n-th time that other code was loaded at an address that was in use before.
 inline constexpr std::uint64_t kRootEpoch = 16;
 inline constexpr std::uint64_t kEpochs = 2048; // n counts modulo this
+// + n: taken after the n-th time that code made at run time, which stacks had led through, was unmapped or mapped over.
+inline constexpr std::uint64_t kRootCodeEpoch = 2304;
+inline constexpr std::uint64_t kCodeEpochs = 1024; // n counts modulo this
 inline constexpr std::uint64_t kFirstAddress = 4096;
 
 } // namespace heaptape::wire

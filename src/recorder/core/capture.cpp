@@ -155,7 +155,7 @@ std::uint32_t capture_changed(ThreadState& thread, std::uint64_t pc, std::uint64
   std::size_t fresh = 0;
   Frame frame{pc, slot, rbp};
   RuleEntry* entry = nullptr;
-  bool guessed = false;
+  std::uint8_t doubts = 0; // about how this frame was found
   std::uint64_t root = 0;
   for (;;) {
     while (known > 0 && cache.returns.addresses[known - 1] < frame.slot) --known;
@@ -188,16 +188,16 @@ std::uint32_t capture_changed(ThreadState& thread, std::uint64_t pc, std::uint64
     } else {
       entry = entry != nullptr ? g_recorder.rules.find_next(entry, frame.pc) : g_recorder.rules.find(frame.pc);
       rule = entry->rule;
-    }
-    if (rule.kind == RuleKind::Slow) [[unlikely]]
-      return capture_slowly(thread, {pc, slot, rbp});
-    if (rule.kind == RuleKind::Stop) [[unlikely]] {
-      root = wire::kRootCut;
-      if (guessed) { // a guess that led nowhere: this is not a frame
+      if (doubts != 0 && !may_return_to(*entry, frame.pc)) [[unlikely]] { // this is not a frame
+        root = wire::kRootCut;
         cache.count = 0;
         break;
       }
     }
+    if (rule.kind == RuleKind::Slow) [[unlikely]]
+      return capture_slowly(thread, {pc, slot, rbp});
+    if (rule.kind == RuleKind::Stop) [[unlikely]]
+      root = wire::kRootCut;
     NewFrame& next = thread.fresh[fresh++]; // field by field: a wide load of narrow stores would stall
     next.pc = frame.pc;
     next.slot = frame.slot;
@@ -205,12 +205,12 @@ std::uint32_t capture_changed(ThreadState& thread, std::uint64_t pc, std::uint64
     next.rule = rule;
     if (fresh == kMostFrames) [[unlikely]]
       return intern_too_deep(thread, 0, fresh);
-    guessed = (rule.flags & kGuessed) != 0;
+    doubts = rule.flags & kDoubtful;
     const Step taken = step(memory, range, rule, frame);
     if (taken == Step::Taken) [[likely]]
       continue;
     // A frame pointer of zero is how start-up code marks the outermost frame.
-    if (taken == Step::Cut && !(guessed && frame.rbp == 0)) root = wire::kRootCut;
+    if (taken == Step::Cut && !((doubts & kGuessed) != 0 && frame.rbp == 0)) root = wire::kRootCut;
     cache.count = 0;
     break;
   }

@@ -73,7 +73,7 @@ Found follow_rules(StackMemory& memory, Frame frame, std::uint64_t* pcs, std::si
   Found found;
   Words words(memory, frame.slot);
   RuleEntry* entry = nullptr;
-  bool guessed = false;
+  std::uint8_t doubts = 0;
   for (;;) {
     if (found.count == most) {
       found.mark = wire::kRootTooDeep;
@@ -85,16 +85,16 @@ Found follow_rules(StackMemory& memory, Frame frame, std::uint64_t* pcs, std::si
       found.needs_more = true;
       return found;
     }
-    if (rule.kind == RuleKind::Stop && guessed) { // a guess that led nowhere: this is not a frame
+    if (doubts != 0 && !may_return_to(*entry, frame.pc)) { // this is not a frame
       found.mark = wire::kRootCut;
       return found;
     }
     pcs[found.count++] = frame.pc;
-    guessed = (rule.flags & kGuessed) != 0;
+    doubts = rule.flags & kDoubtful;
     const WalkStep taken = rule_step(words, rule, frame);
     if (taken == WalkStep::Taken) continue;
     // A frame pointer of zero is how start-up code marks the outermost frame.
-    if (taken == WalkStep::Cut && !(guessed && frame.rbp == 0)) found.mark = wire::kRootCut;
+    if (taken == WalkStep::Cut && !((doubts & kGuessed) != 0 && frame.rbp == 0)) found.mark = wire::kRootCut;
     return found;
   }
 }

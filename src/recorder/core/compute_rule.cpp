@@ -1,21 +1,13 @@
 // From a row of .eh_frame to a rule of eight bytes.
 #include "recorder/core/byte_walk.h"
 #include "recorder/core/cfi.h"
+#include "recorder/core/generated_code.h"
 #include "recorder/core/modules.h"
 #include "recorder/core/rules.h"
 
 namespace heaptape::recorder {
 
 namespace {
-
-// Ranges of generated code. Only ever widened or added to; a reader may see a range a moment late, which costs it a frame.
-constexpr std::size_t kMostRanges = 64;
-struct CodeRange {
-  std::atomic<std::uint64_t> start;
-  std::atomic<std::uint64_t> end;
-};
-constinit CodeRange g_generated[kMostRanges];
-constinit std::atomic<std::size_t> g_generated_count{0};
 
 constexpr std::uint8_t kOpBregRbp = 0x76, kOpDeref = 0x06;
 
@@ -76,10 +68,9 @@ Rule from_row(const CfiRow& row, bool signal_frame) noexcept {
 } // namespace
 
 Rule compute_rule(std::uint64_t pc) noexcept {
-  constexpr Rule kFramePointer{16, -2, RuleKind::Rbp, kGuessed};
   if (pc < 4096 || pc >> 47 != 0) return {};
   const CodeObject object = find_object(pc - 1);
-  if (object.start == 0) return is_generated_code(pc) ? kFramePointer : Rule{};
+  if (object.start == 0) return is_generated_code(pc - 1) ? generated_rule(pc) : Rule{};
   note_module(object);
   CfiRow row;
   bool signal_frame = false;
@@ -95,37 +86,6 @@ Rule compute_rule(std::uint64_t pc) noexcept {
   case CfiResult::Unsupported: break;
   }
   return {0, 0, RuleKind::Slow, 0};
-}
-
-void note_executable(std::uint64_t start, std::uint64_t size) noexcept {
-  const std::uint64_t end = start + size;
-  const std::size_t count = g_generated_count.load(std::memory_order_acquire);
-  for (std::size_t i = 0; i < count && i < kMostRanges; ++i) {
-    CodeRange& range = g_generated[i];
-    const std::uint64_t range_start = range.start.load(std::memory_order_relaxed);
-    const std::uint64_t range_end = range.end.load(std::memory_order_relaxed);
-    if (start >= range_start && end <= range_end) return;
-    if (start > range_end || end < range_start) continue; // not even touching
-    if (start < range_start) range.start.store(start, std::memory_order_relaxed);
-    if (end > range_end) range.end.store(end, std::memory_order_relaxed);
-    return;
-  }
-  const std::size_t slot = g_generated_count.fetch_add(1, std::memory_order_acq_rel);
-  if (slot >= kMostRanges) return;
-  g_generated[slot].start.store(start, std::memory_order_relaxed);
-  g_generated[slot].end.store(end, std::memory_order_release);
-}
-
-bool is_generated_code(std::uint64_t pc) noexcept {
-  std::size_t count = g_generated_count.load(std::memory_order_acquire);
-  if (count > kMostRanges) count = kMostRanges;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (pc < g_generated[i].end.load(std::memory_order_acquire) &&
-        pc >= g_generated[i].start.load(std::memory_order_relaxed)) {
-      return true;
-    }
-  }
-  return false;
 }
 
 } // namespace heaptape::recorder

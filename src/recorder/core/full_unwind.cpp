@@ -3,6 +3,7 @@
 #include <initializer_list>
 
 #include "recorder/core/expression.h"
+#include "recorder/core/generated_code.h"
 #include "recorder/core/recorder.h"
 #include "wire/stack_roots.h"
 
@@ -47,7 +48,7 @@ WalkStep full_step(Walk& walk, WalkMemory& memory) noexcept {
   const std::uint64_t inside = walk.exact ? walk.pc : walk.pc - 1;
   const CodeObject object = find_object(inside);
   CfiRow row;
-  bool signal_frame = false;
+  bool signal_frame = false, doubtful = false;
   CfiResult found = object.start != 0 ? find_row(object, inside, row, signal_frame) : CfiResult::NoInformation;
   if (found == CfiResult::NoInformation && object.start != 0 && !walk.exact) {
     // Trampolines are "returned to" at their first byte; see compute_rule().
@@ -57,11 +58,14 @@ WalkStep full_step(Walk& walk, WalkMemory& memory) noexcept {
   if (found == CfiResult::Unsupported) return WalkStep::Cut;
   if (found == CfiResult::NoInformation) {
     if (object.start == 0 && !is_generated_code(inside)) return WalkStep::Cut;
-    if (walk.registers[kRbp] == 0) return WalkStep::Ended; // how start-up code marks the outermost frame
+    const Rule rule = object.start == 0 && !walk.exact ? generated_rule(walk.pc) : kFramePointer;
+    const bool guessed = (rule.flags & kGuessed) != 0;
+    if (guessed && walk.registers[kRbp] == 0) return WalkStep::Ended; // how start-up code marks the outermost frame
+    doubtful = true;
     row = {};
-    row.cfa_register = kRbp;
-    row.cfa_offset = 16;
-    row.rbp = {How::AtOffset, -16};
+    row.cfa_register = rule.kind == RuleKind::Rbp ? kRbp : kRsp;
+    row.cfa_offset = rule.cfa_offset;
+    if (rule.rbp_words != 0) row.rbp = {How::AtOffset, std::int64_t{rule.rbp_words} * 8};
     row.return_address = {How::AtOffset, -8};
   }
   if (row.return_address.how() == How::Undefined) return WalkStep::Ended;
@@ -81,6 +85,7 @@ WalkStep full_step(Walk& walk, WalkMemory& memory) noexcept {
   }
   if (!apply(row.return_address, cfa, walk.registers, memory, next.pc)) return WalkStep::Cut;
   if (!signal_frame && next.registers[kRsp] <= walk.registers[kRsp]) return WalkStep::Cut; // going nowhere
+  if (doubtful && next.pc != 0 && !may_return_to(*g_recorder.rules.find(next.pc), next.pc)) return WalkStep::Cut;
   next.exact = signal_frame;
   next.registers[kReturn] = next.pc;
   walk = next;
@@ -95,6 +100,8 @@ std::uint32_t intern_pcs(const std::uint64_t* pcs, std::size_t count, std::uint6
     hash = path_hash(hash, pc);
     id = g_recorder.stacks.intern(id, pc, hash);
   };
+  if (const std::uint32_t epoch = g_recorder.code_epoch.load(std::memory_order_relaxed); epoch != 0)
+    add(wire::kRootCodeEpoch + epoch % wire::kCodeEpochs);
   if (const std::uint32_t epoch = g_recorder.epoch.load(std::memory_order_relaxed); epoch != 0)
     add(wire::kRootEpoch + epoch % wire::kEpochs);
   if (mark != 0) add(mark);

@@ -24,6 +24,8 @@ struct Recorder {
   std::uint64_t main_stack_top = 0;
   std::uint64_t stack_reach = 0;       // how large a stack may grow
   std::atomic<std::uint32_t> epoch{0}; // how often other code was loaded at an address used before
+  std::atomic<std::uint32_t> code_epoch{
+      0}; // how often generated code that stacks led through was unmapped or mapped over
   RuleTable rules;
   InternTable stacks;
 };

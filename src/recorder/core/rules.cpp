@@ -49,6 +49,7 @@ RuleEntry* RuleTable::insert(Block* block, std::uint64_t pc, Rule rule) noexcept
     if (seen == pc) return entry;
     if (seen != 0 || !entry->pc.compare_exchange_strong(seen, kWriting, std::memory_order_acq_rel)) continue;
     entry->rule = rule;
+    entry->after_call.store(0, std::memory_order_relaxed);
     entry->next.store(static_cast<std::uint32_t>(i & block->mask), std::memory_order_relaxed);
     entry->pc.store(pc, std::memory_order_release); // pairs with find()
     block->used.fetch_add(1, std::memory_order_relaxed);
@@ -98,15 +99,37 @@ RuleTable::Block* RuleTable::grow(Block* block) noexcept {
   return larger != nullptr ? larger : block_.load(std::memory_order_acquire);
 }
 
-void RuleTable::forget(std::uint64_t start, std::uint64_t end) noexcept {
+std::size_t RuleTable::forget(std::uint64_t start, std::uint64_t end) noexcept {
   Block* block = block_.load(std::memory_order_acquire);
-  if (block == nullptr) return;
+  if (block == nullptr) return 0;
+  std::size_t forgotten = 0;
   for (std::uint64_t i = 0; i <= block->mask; ++i) {
     RuleEntry& entry = block->entries()[i];
     const std::uint64_t pc = entry.pc.load(std::memory_order_acquire);
     // A return address may be the first byte after the object's last function.
-    if (pc > start && pc <= end) entry.pc.store(kForgotten, std::memory_order_release);
+    if (pc <= start || pc > end) continue;
+    entry.pc.store(kForgotten, std::memory_order_release);
+    ++forgotten;
   }
+  return forgotten;
+}
+
+bool may_return_to(RuleEntry& entry, std::uint64_t pc) noexcept {
+  switch (entry.rule.kind) {
+  case RuleKind::Stop: return false;
+  case RuleKind::End:
+  case RuleKind::Slow: return true; // nobody calls a trampoline
+  case RuleKind::Rsp:
+  case RuleKind::Rbp:
+  case RuleKind::Drap: break;
+  }
+  constexpr std::uint32_t kYes = 1, kNo = 2;
+  std::uint32_t known = entry.after_call.load(std::memory_order_relaxed);
+  if (known == 0) {
+    known = follows_call(pc) ? kYes : kNo;
+    entry.after_call.store(known, std::memory_order_relaxed);
+  }
+  return known == kYes;
 }
 
 } // namespace heaptape::recorder

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace heaptape::recorder {
@@ -17,6 +18,8 @@ enum class RuleKind : std::uint8_t {
 
 inline constexpr std::uint8_t kGuessed = 1;  // a frame pointer was assumed: check what it leads to
 inline constexpr std::uint8_t kSavesRbp = 2; // Drap only
+inline constexpr std::uint8_t kFromCode = 4; // read from the instructions after the return address: check it likewise
+inline constexpr std::uint8_t kDoubtful = kGuessed | kFromCode;
 
 struct Rule {
   std::int32_t cfa_offset = 0;
@@ -35,13 +38,15 @@ struct Rule {
   }
 };
 static_assert(sizeof(Rule) == 8);
+inline constexpr Rule kFramePointer{16, -2, RuleKind::Rbp, kGuessed};
 
 // One remembered address. `next` is where the caller's rule was found last time: a guess that is checked by comparing pc.
 struct RuleEntry {
   std::atomic<std::uint64_t> pc; // 0: empty, 1: being written, 2: forgotten
   Rule rule;
   std::atomic<std::uint32_t> next;
-  std::uint32_t pad[3];
+  std::atomic<std::uint32_t> after_call; // whether the code in front of pc ends with a call: 0 not looked, 1 yes, 2 no
+  std::uint32_t pad[2];
 };
 static_assert(sizeof(RuleEntry) == 32);
 
@@ -71,8 +76,8 @@ public:
     return find_next_slowly(entry, pc);
   }
 
-  // Forgets every rule of [start, end): the code there is gone.
-  void forget(std::uint64_t start, std::uint64_t end) noexcept;
+  // Forgets every rule of [start, end): the code there is gone. How many there were.
+  std::size_t forget(std::uint64_t start, std::uint64_t end) noexcept;
 
 private:
   struct Block {
@@ -100,8 +105,10 @@ private:
 // compute_rule.cpp, so that the table knows neither.
 [[nodiscard]] Rule compute_rule(std::uint64_t pc) noexcept;
 
-// Generated code, by the program's own mappings: where a frame pointer may be assumed.
-void note_executable(std::uint64_t start, std::uint64_t size) noexcept;
-[[nodiscard]] bool is_generated_code(std::uint64_t pc) noexcept;
+// Whether the bytes in front of a return address can be a call; true where we may not look. In generated_code.cpp.
+[[nodiscard]] bool follows_call(std::uint64_t pc) noexcept;
+
+// Whether to believe that a frame returns to `pc`, which a doubtful rule has led to; `entry` is the rule of pc.
+[[nodiscard, gnu::noinline]] bool may_return_to(RuleEntry& entry, std::uint64_t pc) noexcept;
 
 } // namespace heaptape::recorder

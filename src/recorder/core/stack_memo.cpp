@@ -29,6 +29,9 @@ std::uint32_t root_of(std::uint64_t root, std::uint64_t& hash) noexcept {
     hash = path_hash(hash, pc);
     id = g_recorder.stacks.intern(id, pc, hash);
   };
+  if (const std::uint32_t epoch = g_recorder.code_epoch.load(std::memory_order_relaxed); epoch != 0) [[unlikely]] {
+    hang(wire::kRootCodeEpoch + epoch % wire::kCodeEpochs);
+  }
   if (const std::uint32_t epoch = g_recorder.epoch.load(std::memory_order_relaxed); epoch != 0) [[unlikely]] {
     hang(wire::kRootEpoch + epoch % wire::kEpochs);
   }

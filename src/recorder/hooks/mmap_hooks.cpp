@@ -1,5 +1,6 @@
 // The program's own mappings, and what it does to code: generated, unloaded, sandboxed.
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include <cstdarg>
 #include <cstddef>
@@ -7,6 +8,8 @@
 
 #include "recorder/core/cpu_profile.h"
 #include "recorder/core/events.h"
+#include "recorder/core/generated_code.h"
+#include "recorder/core/machine.h"
 #include "recorder/core/modules.h"
 #include "recorder/core/readable.h"
 #include "recorder/core/recorder.h"
@@ -24,11 +27,25 @@ constexpr int kSetSeccomp = 22, kSetTsc = 26, kSeccompCall = 317;
                                         const Frame& site) {
   void* mapping = g_real.mmap(at, size, protection, flags, fd, offset);
   if (mapping == MAP_FAILED) return mapping;
-  if ((protection & PROT_EXEC) != 0 && is_attached()) note_executable(as_address(mapping), size);
+  if (is_attached()) {
+    note_remapping(as_address(mapping), size);
+    const bool sealed = (protection & PROT_WRITE) == 0 && (flags & MAP_SHARED) == 0;
+    if ((protection & PROT_EXEC) != 0) note_executable(as_address(mapping), size, sealed);
+  }
   if (!is_recording()) return mapping;
   (void)record((flags & MAP_ANONYMOUS) != 0 ? EventKind::MmapAnonymous : EventKind::MmapFile, as_address(mapping), size,
                site, true);
   return mapping;
+}
+
+template <class Real>
+int protect(void* at, std::size_t size, int protection, Real real) {
+  if (is_attached()) note_protecting(as_address(at), size);
+  const int result = real();
+  if (result == 0 && (protection & PROT_EXEC) != 0) {
+    note_executable(as_address(at), size, (protection & PROT_WRITE) == 0);
+  }
+  return result;
 }
 
 } // namespace
@@ -45,6 +62,7 @@ HT_HOOK int munmap(void* at, std::size_t size) {
   // Recorded first, as a free is; the kernel refuses only misaligned or empty ranges, and those are told apart here.
   const bool valid = (as_address(at) & 4095) == 0 && size != 0;
   if (valid && is_recording()) (void)record(EventKind::Munmap, as_address(at), size, HT_CALL_SITE(), true);
+  if (valid && is_attached()) note_remapping(as_address(at), size);
   return g_real.munmap(at, size);
 }
 
@@ -68,9 +86,15 @@ HT_HOOK void* mremap(void* old_at, std::size_t old_size, std::size_t size, int f
 }
 
 HT_HOOK int mprotect(void* at, std::size_t size, int protection) {
-  const int result = g_real.mprotect(at, size, protection);
-  if (result == 0 && (protection & PROT_EXEC) != 0) note_executable(as_address(at), size);
-  return result;
+  return protect(at, size, protection, [&] { return g_real.mprotect(at, size, protection); });
+}
+
+HT_HOOK int pkey_mprotect(void* at, std::size_t size, int protection, int key) {
+  return protect(at, size, protection, [&] {
+    if (key == -1) return g_real.mprotect(at, size, protection);
+    return as_libc_result(
+        system_call(SYS_pkey_mprotect, as_long(static_cast<char*>(at)), static_cast<long>(size), protection, key));
+  });
 }
 
 HT_HOOK int dlclose(void* handle) {

@@ -173,6 +173,7 @@ void follow_fork() noexcept {
   reset_pool_names();
   g_recorder.header = nullptr;
   g_recorder.epoch.store(0, std::memory_order_relaxed);
+  g_recorder.code_epoch.store(0, std::memory_order_relaxed);
   Attached attached;
   attach_new(g_collector_path, g_collector_environment, origin, attached);
   if (attached.memory != nullptr && begin(attached)) hook_pool_functions_again();
