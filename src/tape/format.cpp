@@ -15,6 +15,7 @@ std::string chunk_type_name(std::uint8_t type) {
   case ChunkType::Samples: return "SAMPLES";
   case ChunkType::Snapshot: return "SNAPSHOT";
   case ChunkType::Symbols: return "SYMBOLS";
+  case ChunkType::RunTimeCode: return "RUNTIME CODE";
   case ChunkType::Index: return "INDEX";
   case ChunkType::Summary: return "SUMMARY";
   case ChunkType::IndexPart: return "INDEX PART";

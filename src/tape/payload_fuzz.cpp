@@ -10,6 +10,7 @@
 #include "tape/event_encoder.h"
 #include "tape/maps_codec.h"
 #include "tape/payload_fuzz_input.h"
+#include "tape/run_time_codec.h"
 #include "tape/symbols_codec.h"
 
 namespace {
@@ -52,6 +53,14 @@ void check_symbols(std::span<const std::byte> input, Symbols& symbols) {
   (void)parse_symbols(input, symbols);
   Symbols back;
   for (const auto& payload : encode_symbols(symbols)) HT_CHECK(parse_symbols(payload, back));
+  HT_CHECK(back.size() == symbols.size());
+}
+
+void check_run_time_code(std::span<const std::byte> input, Symbols& symbols) {
+  (void)parse_run_time_code(input, symbols);
+  Symbols back;
+  for (const auto& payload : encode_run_time_code(symbols.run_time_code()))
+    HT_CHECK(parse_run_time_code(payload, back));
   HT_CHECK(back.size() == symbols.size());
 }
 
@@ -112,6 +121,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   case format::ChunkType::Pools: (void)parse_pools(input, pools); break;
   case format::ChunkType::Summary: HT_CHECK(parse_summary(input, summary) == summary.has_value()); break;
   case format::ChunkType::Symbols: check_symbols(input, symbols); break;
+  case format::ChunkType::RunTimeCode: check_run_time_code(input, symbols); break;
   case format::ChunkType::Stacks: check_stacks(input); break;
   case format::ChunkType::Maps: check_maps(input); break;
   case format::ChunkType::Cpu: check_cpu(input); break;

@@ -79,4 +79,19 @@ std::vector<std::uint64_t> Symbols::sorted_addresses(const SourceFile& file) {
   return addresses;
 }
 
+void Symbols::add_run_time(RunTimeCode code) {
+  const std::string_view function = keep(code.function), file = keep(code.file);
+  for (const RunTimeCode::Frame& frame : code.frames) {
+    const auto [found, added] = run_time_frames_.try_emplace(frame.node.value);
+    found->second = {function, file, frame.line != 0 ? frame.line : code.line};
+    if (added) ++size_;
+  }
+  run_time_.push_back(std::move(code));
+}
+
+std::span<const SymbolPlace> Symbols::run_time_places(StackId node) const {
+  const auto found = run_time_frames_.find(node.value);
+  return found == run_time_frames_.end() ? std::span<const SymbolPlace>() : std::span(&found->second, 1);
+}
+
 } // namespace heaptape

@@ -29,6 +29,24 @@ struct SymbolPlace {
   friend bool operator==(const SymbolPlace&, const SymbolPlace&) = default;
 };
 
+// A function that the program made at run time, and the frames on the tape that were in it.
+struct RunTimeCode {
+  std::uint64_t start = 0;
+  std::uint64_t size = 0;
+  std::string function{};
+  std::string file{};        // empty: not known
+  std::uint32_t line = 0;    // where the function begins; 0: not known
+  std::uint64_t from_us = 0; // when it came to lie there, as far as known
+  std::uint64_t to_us = 0;   // when something else did; 0: not known to have ended
+  struct Frame {
+    StackId node{};
+    std::uint32_t line = 0; // 0: not known
+    friend bool operator==(const Frame&, const Frame&) = default;
+  };
+  std::vector<Frame> frames{}; // by node
+  friend bool operator==(const RunTimeCode&, const RunTimeCode&) = default;
+};
+
 // Const calls may come from any thread.
 class Symbols {
 public:
@@ -51,7 +69,13 @@ public:
   // Whether a signal trampoline is there: the frame outside it was interrupted, its pc is not a return address.
   bool is_signal_trampoline(File file, std::uint64_t address) const;
 
-  // Addresses with something known; all files together.
+  // Code made at run time, in the order it was added. A later one names a frame instead of an earlier one.
+  const std::vector<RunTimeCode>& run_time_code() const { return run_time_; }
+  void add_run_time(RunTimeCode code);
+  // What is known of a frame in such code, at most one place. Valid as long as this object is.
+  std::span<const SymbolPlace> run_time_places(StackId node) const;
+
+  // Addresses with something known; all files together, and frames in code made at run time.
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
 
@@ -90,6 +114,8 @@ private:
   std::map<std::pair<std::string, std::vector<std::uint8_t>>, std::uint32_t> file_index_;
   std::vector<SymbolPlace> places_;
   std::unordered_set<std::string> texts_; // never rehomed: its nodes stay where they are
+  std::vector<RunTimeCode> run_time_;
+  std::unordered_map<std::uint32_t, SymbolPlace> run_time_frames_; // by node
   std::size_t size_ = 0;
 };
 

@@ -11,6 +11,7 @@
 #include "tape/event_decoder.h"
 #include "tape/format.h"
 #include "tape/maps_codec.h"
+#include "tape/run_time_codec.h"
 #include "tape/symbols_codec.h"
 
 namespace heaptape {
@@ -85,6 +86,7 @@ private:
     case ChunkType::Maps:
     case ChunkType::Cpu:
     case ChunkType::Symbols:
+    case ChunkType::RunTimeCode:
     case ChunkType::Summary:
     case ChunkType::Index:
     case ChunkType::IndexPart: return true;
@@ -124,6 +126,7 @@ private:
     case ChunkType::Maps: return parse_maps(raw, tape_.maps);
     case ChunkType::Cpu: return parse_cpu(raw, tape_.cpu);
     case ChunkType::Symbols: return parse_symbols(raw, tape_.symbols);
+    case ChunkType::RunTimeCode: return parse_run_time_code(raw, tape_.symbols);
     case ChunkType::Summary: return parse_summary(raw, tape_.summary);
     case ChunkType::Index: tape_.index.assign(raw.begin(), raw.end()); return true;
     default: return false;

@@ -146,7 +146,7 @@ TEST(Tape, ANewerMajorVersionIsRefusedWithBothVersionsNamed) {
   ASSERT_FALSE(reader.ok());
   EXPECT_EQ(reader.error().code, ErrorCode::BadVersion);
   EXPECT_NE(reader.error().sentence.find("2.3"), std::string::npos) << reader.error().sentence;
-  EXPECT_NE(reader.error().sentence.find("1.3"), std::string::npos) << reader.error().sentence;
+  EXPECT_NE(reader.error().sentence.find("1.4"), std::string::npos) << reader.error().sentence;
 }
 
 TEST(Tape, ChunksOfAnUnknownTypeAreSkipped) {

@@ -12,6 +12,7 @@
 #include "tape/contents_codec.h"
 #include "tape/cpu_codec.h"
 #include "tape/maps_codec.h"
+#include "tape/run_time_codec.h"
 #include "tape/symbols_codec.h"
 
 namespace heaptape {
@@ -181,6 +182,10 @@ Result<> TapeWriter::add_symbols(const Symbols& symbols) {
   for (std::vector<std::byte>& payload : encode_symbols(symbols)) {
     raw_ = std::move(payload);
     if (auto written = write_chunk(ChunkType::Symbols); !written) return written;
+  }
+  for (std::vector<std::byte>& payload : encode_run_time_code(symbols.run_time_code())) {
+    raw_ = std::move(payload);
+    if (auto written = write_chunk(ChunkType::RunTimeCode); !written) return written;
   }
   return Unit{};
 }
