@@ -83,7 +83,8 @@ constexpr std::array kFrameColumns{
     Column{"file", Text, Narrow::Nothing, "source file, NULL: not known", true},
     Column{"line", Integer, Narrow::Nothing, "NULL: not known", true},
     Column{"column", Integer, Narrow::Nothing, "NULL: not known", true},
-    Column{"module", Text, Narrow::Nothing, "path of the program or library; NULL: none", true},
+    Column{"module", Text, Narrow::Nothing, "path of the program or library; [jit]: made at run time; NULL: none",
+           true},
     Column{"offset", Integer, Narrow::Nothing, "return address as the module's file counts it"},
     Column{"inlined", Integer, Narrow::Nothing, "1: its code lies in the function of the next frame"},
 };
@@ -120,7 +121,9 @@ public:
     case 3: return text_or_null(names.text(frame.file), out);
     case 4: return frame.line == 0 ? out.null() : out.integer(frame.line);
     case 5: return frame.column == 0 ? out.null() : out.integer(frame.column);
-    case 6: return frame.module == nullptr ? out.null() : out.lasting_text(frame.module->path);
+    case 6:
+      if (frame.module != nullptr) return out.lasting_text(frame.module->path);
+      return frame.linkage_name.empty() ? out.null() : out.lasting_text(kRunTimeModule);
     case 7: return out.number(frame.offset);
     default: return out.integer(frame.inlined ? 1 : 0);
     }

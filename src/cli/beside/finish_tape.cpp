@@ -17,6 +17,12 @@ void add_names(const CollectorResult& result) {
   how.fd_of = [&](const std::string& path, const std::vector<std::uint8_t>& build_id) {
     return result.files.fd_of(path, build_id);
   };
+  how.run_time = [&](const TapeReader&) {
+    const RunTimeFile &map = result.run_time.perf_map(), &dump = result.run_time.jit_dump();
+    return RunTimeText{.perf_map = map.fd ? read_run_time_file(map.fd.get()) : std::string(),
+                       .growth = map.growth,
+                       .jit_dump = dump.fd ? read_run_time_file(dump.fd.get()) : std::string()};
+  };
   how.progress = [&](std::string_view path, std::size_t done, std::size_t all) { progress.show(done, all, path); };
   if (const auto added = add_symbols(result.tape, how); !added) say(added.error().sentence);
 }

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/path_text.h"
+#include "tape/python_remark.h"
 
 namespace heaptape {
 
@@ -47,6 +48,17 @@ std::uint64_t cpu_time_us(pid_t pid) {
   timespec time{};
   if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return 0;
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(time.tv_nsec) / 1000;
+}
+
+// The value of NAME in "NAME=VALUE\0NAME=VALUE\0"; empty: it is not there.
+std::string variable(std::string_view environment, std::string_view name) {
+  while (!environment.empty()) {
+    const std::string_view entry = environment.substr(0, environment.find('\0'));
+    if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=')
+      return std::string(entry.substr(name.size() + 1));
+    environment.remove_prefix(std::min(environment.size(), entry.size() + 1));
+  }
+  return {};
 }
 
 } // namespace
@@ -132,6 +144,7 @@ Meta ProcFiles::facts() const {
   put("program", executable());
   put("directory", read_link(path("cwd")));
   put("pid", std::to_string(pid_));
+  put(kPythonMalloc, variable(read_small_file(path("environ")), kPythonMalloc));
   if (const auto now = stat()) put("ppid", std::to_string(now->parent));
   utsname system{};
   if (::uname(&system) == 0) {

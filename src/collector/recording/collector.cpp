@@ -15,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <system_error>
 #include <utility>
 
 #include "base/path_text.h"
@@ -227,6 +228,9 @@ Meta Collector::known_facts() const {
   if (!options_.options_text.empty()) meta["options"] = options_.options_text;
   if (!options_.command.empty()) meta["command"] = options_.command;
   if (!options_.program.empty()) meta["program"] = options_.program;
+  // We stand where it was started. What it is in now says /proc, if it lives long enough.
+  std::error_code unknown;
+  if (!options_.command.empty()) meta["directory"] = std::filesystem::current_path(unknown).string();
   meta["name"] = base_name(program_name_);
   meta["start_monotonic_ns"] = std::to_string(tape_start_ns_);
   if (origin_.started_by == wire::StartedBy::User) return meta;
@@ -403,6 +407,7 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
   result.summary = recording.finish(ending, detail, note);
   result.cpu_samples = recording.cpu_samples();
   result.remarks = unseen_functions(options_, recording.pool_functions());
+  if (!recording.python_remark().empty()) result.remarks.push_back(recording.python_remark());
   if (result.problem.empty() && recording.failed()) {
     result.problem = "the tape is incomplete: " + recording.sink().error()->sentence;
   }
@@ -412,6 +417,7 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
   result.tape_bytes = writer_ ? writer_->bytes_written() : 0;
   if (watcher_) result.log = watcher_->file();
   result.files = std::move(recording.files());
+  result.run_time = std::move(recording.run_time());
   release_program();
   return result;
 }

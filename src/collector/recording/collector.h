@@ -57,6 +57,7 @@ struct CollectorResult {
   std::string became{}; // path or name of a program that cannot be recorded, as the program noted it before its exec
   std::vector<std::string> remarks{}; // sentences for the user that are not problems of the recording
   ModuleFiles files{};                // held open, if options.finish is set
+  RunTimeWatch run_time{};            // likewise
 };
 
 class Collector {

@@ -9,6 +9,7 @@
 
 #include "analysis/index/summary_of.h"
 #include "collector/events/event_builder_impl.h"
+#include "tape/python_remark.h"
 #include "wire/loss_name.h"
 
 namespace heaptape {
@@ -61,7 +62,10 @@ Recording::Recording(const SharedMemory& memory, TapeWriter* writer, RecordingFa
   image_ = proc_.stat();
   tids_are_ours_ = header.pid.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(facts_.pid);
   write_meta(facts_.meta);
-  if (facts_.hold_files) files_.hold_executable(executable_, std::move(facts_.executable));
+  if (facts_.hold_files) {
+    files_.hold_executable(executable_, std::move(facts_.executable));
+    run_time_ = RunTimeWatch(facts_.pid, meta_["directory"]);
+  }
 }
 
 // A watcher costs time per event; without one, use the builder that has no hook for it.
@@ -101,6 +105,7 @@ void Recording::write_meta(const Meta& known) {
   }
   executable_ = meta["program"];
   sink_.write([&](TapeWriter& writer) { return writer.add_meta(meta); });
+  meta_ = std::move(meta);
 }
 
 void Recording::add_meta(const Meta& meta) {
@@ -141,6 +146,7 @@ void Recording::flush() {
   catch_up();
   if (failed()) return;
   take_sample();
+  run_time_.look(clock_.plain_us(clock_.now()));
   name_threads();
   reap_threads();
   take_thread_names();
@@ -178,6 +184,7 @@ LiveRecording Recording::figures() const {
 void Recording::keep_house(std::uint64_t now_ns, bool busy) {
   if (now_ns >= next_sample_ns_) {
     take_sample();
+    run_time_.look(clock_.plain_us(clock_.now()));
     next_sample_ns_ = now_ns + sample_every_ns_;
   }
   look_at_maps(now_ns, busy);
@@ -227,6 +234,7 @@ void Recording::write_modules() {
   if (facts_.hold_files)
     for (const Module& module : found) files_.hold(module);
   if (found.empty()) return;
+  if (python_remark_.empty()) python_remark_ = heaptape::python_remark(found, meta_);
   if (facts_.watcher != nullptr) facts_.watcher->on_modules(found);
   sink_.write([&](TapeWriter& writer) { return writer.add_modules(found); });
 }
@@ -278,6 +286,7 @@ void Recording::read_maps(std::uint64_t now_ns, std::uint64_t most_ns) {
   if (maps_.reading()) return;
   maps_pace_.asked(now_ns, maps_.cost_ns(), virtual_bytes_, change.has_value());
   if (!change) return;
+  run_time_.look_at_mapped(maps_.names());
   const std::uint64_t number = maps_.moments() - 1;
   sink_.write([&](TapeWriter& writer) { return writer.add_maps(number, *change, maps_.names()); });
 }
@@ -357,6 +366,7 @@ void Recording::drain() {
   clock_.believe_until_now();
   end_us_ = clock_.plain_us(clock_.now());
   if (!failed()) take_sample();
+  run_time_.finish(end_us_);
   rings_.finish(consumer());
   take_thread_names();
   write_modules();
@@ -372,6 +382,7 @@ void Recording::drain() {
 void Recording::break_off() {
   flush();
   end_us_ = clock_.plain_us(clock_.now());
+  run_time_.finish(end_us_);
 }
 
 Summary Recording::finish(Ending ending, std::int32_t detail, const std::string& note) {

@@ -20,6 +20,7 @@
 #include "collector/observe/module_files.h"
 #include "collector/observe/module_follower.h"
 #include "collector/observe/proc_files.h"
+#include "collector/observe/run_time_watch.h"
 #include "collector/rings/ring_set.h"
 #include "collector/rings/shared_memory.h"
 #include "collector/rings/thread_list.h"
@@ -66,12 +67,15 @@ public:
   bool wants_stop() const { return wants_stop_; }
   const TapeSink& sink() const { return sink_; }
   ModuleFiles& files() { return files_; }
+  RunTimeWatch& run_time() { return run_time_; }
   // A thread of the program waits for an answer: step() again soon.
   bool is_awaited(std::uint64_t now_ns) { return !failed() && desk_.is_awaited(now_ns); }
   std::uint64_t cpu_samples() const { return builder_->cpu().taken_in(); }
   // Functions of --alloc-fn and --free-fn whose calls are recorded.
   const std::set<std::string>& pool_functions() { return builder_->pools().pool_functions(); }
   const std::string& executable() const { return executable_; }
+  // What is hidden of a Python program, or empty.
+  const std::string& python_remark() const { return python_remark_; }
   // The program wrote over the memory that it shares with us: what it says of losses means nothing.
   bool is_written_over() const;
 
@@ -123,6 +127,8 @@ private:
   RecordingFacts facts_;
   ProcFiles proc_;
   std::string executable_;
+  Meta meta_; // as on the tape
+  std::string python_remark_;
   std::optional<ProcStat> image_; // at the start
   bool replaced_early_ = false;   // it had already become another program
   bool tids_are_ours_ = false;    // the program's thread ids mean the same in our pid namespace
@@ -132,6 +138,7 @@ private:
   StackFolder stacks_;
   ModuleFollower modules_;
   ModuleFiles files_;
+  RunTimeWatch run_time_; // with hold_files
   TapeSink sink_;
   RingSet rings_;
   std::unique_ptr<WatchedSink> watched_; // null: there is no watcher

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tape/appender.h"
+#include "tape/run_time_codec.h"
 #include "tape/symbols_codec.h"
 
 namespace heaptape {
@@ -34,19 +35,40 @@ Symbols news(const Symbols& known, const Symbols& found) {
   return result;
 }
 
+// Frames whose name is new or another one.
+std::vector<RunTimeCode> run_time_news(const Symbols& known, const Symbols& found) {
+  std::vector<RunTimeCode> result = found.run_time_code();
+  for (RunTimeCode& code : result) {
+    std::erase_if(code.frames, [&](const RunTimeCode::Frame& frame) {
+      return std::ranges::equal(known.run_time_places(frame.node), found.run_time_places(frame.node));
+    });
+  }
+  std::erase_if(result, [](const RunTimeCode& code) { return code.frames.empty(); });
+  return result;
+}
+
 } // namespace
 
 Result<TapeSymbols> add_symbols(const std::string& path, const AddSymbols& how) {
   Result<TapeAppender> appender = TapeAppender::open(path);
   if (!appender) return appender.error();
   const TapeReader& tape = appender.value().tape();
-  TapeSymbols found = symbolize_tape(tape, how.options, how.progress, how.fd_of);
-  for (const std::vector<std::byte>& payload : encode_symbols(news(tape.symbols(), found.symbols))) {
-    if (const auto added = appender.value().add(format::ChunkType::Symbols, payload); !added) {
-      appender.value().undo();
-      return added.error();
+  TapeSymbols found = symbolize_tape(tape, how.options, how.progress, how.fd_of, how.run_time);
+  const std::vector<RunTimeCode> run_time = run_time_news(tape.symbols(), found.symbols);
+  const auto add_all = [&](format::ChunkType type, const std::vector<std::vector<std::byte>>& payloads) -> Result<> {
+    for (const std::vector<std::byte>& payload : payloads) {
+      if (const auto added = appender.value().add(type, payload); !added) {
+        appender.value().undo();
+        return added.error();
+      }
     }
-  }
+    return Unit{};
+  };
+  if (const auto added = add_all(format::ChunkType::Symbols, encode_symbols(news(tape.symbols(), found.symbols)));
+      !added)
+    return added.error();
+  if (const auto added = add_all(format::ChunkType::RunTimeCode, encode_run_time_code(run_time)); !added)
+    return added.error();
   return found;
 }
 

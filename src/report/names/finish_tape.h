@@ -14,6 +14,7 @@ struct AddSymbols {
   SymbolOptions options{};
   ModuleFd fd_of{}; // an open file of a module, see symbolize_tape()
   SymbolizeProgress progress{};
+  RunTimeSource run_time = find_run_time_text;
 };
 
 // Finds names for the frames on a tape and appends those that the tape does not have yet. Refuses the tapes that

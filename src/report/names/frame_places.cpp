@@ -26,7 +26,7 @@ std::optional<std::uint64_t> FramePlaces::epoch_of(StackId stack) const {
   if (modules_.turns() >= wire::kEpochs) return std::nullopt;
   while (stack.value != 0 && stack.value < stacks_.size()) {
     const StackNode& node = stacks_[stack.value];
-    if (node.pc >= wire::kRootEpoch && node.pc < wire::kFirstAddress) return node.pc - wire::kRootEpoch;
+    if (node.pc >= wire::kRootEpoch && node.pc < wire::kRootEpoch + wire::kEpochs) return node.pc - wire::kRootEpoch;
     if (node.parent.value >= stack.value) break;
     stack = node.parent;
   }
@@ -39,7 +39,13 @@ bool FramePlaces::is_signal_trampoline(const Module& module, std::uint64_t addre
 }
 
 Frame FramePlaces::describe(StackId node, std::uint64_t pc, bool exact, const Module* module) const {
-  if (module == nullptr) return {.node = node, .pc = pc, .offset = pc, .address = exact ? pc : inside_the_call(pc)};
+  if (module == nullptr) {
+    return {.node = node,
+            .pc = pc,
+            .offset = pc,
+            .address = exact ? pc : inside_the_call(pc),
+            .places = symbols_.run_time_places(node)};
+  }
   Frame frame{.node = node, .pc = pc, .module = module, .offset = pc - module->load_bias};
   frame.address = exact ? frame.offset : inside_the_call(frame.offset);
   const auto file = files_[static_cast<std::size_t>(module - module_list_.data())];

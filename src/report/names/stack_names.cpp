@@ -42,6 +42,13 @@ std::string StackNames::full_name(FrameId frame) const {
 
 StackNames::Expansion StackNames::expand(StackId node, bool interrupted) {
   const Frame frame = places_.frame_of(node, interrupted);
+  // What code made at run time was there depends on the time, which the node stands for.
+  if (frame.module == nullptr && !frame.places.empty()) {
+    const SymbolPlace& place = frame.places.front();
+    const auto [same, is_new] = by_name_.try_emplace({place.function, place.file, place.line});
+    if (is_new) same->second = name_places(frame);
+    return same->second;
+  }
   // Many nodes are the same place with other callers.
   const auto [found, added] = by_address_.try_emplace({frame.module, frame.address});
   if (added) found->second = name_places(frame);
@@ -76,7 +83,9 @@ void StackNames::add(const Frame& frame, const SymbolPlace& place, bool inlined)
                    .module = frame.module,
                    .offset = frame.offset,
                    .inlined = inlined};
-  const std::string_view module = frame.module != nullptr ? base_name(frame.module->path) : "?";
+  const std::string_view module = frame.module != nullptr ? base_name(frame.module->path)
+                                  : frame.places.empty()  ? "?"
+                                                          : kRunTimeModule;
   named.module_name = intern(module);
   named.file = intern(place.file);
   named.function =

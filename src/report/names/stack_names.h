@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -26,9 +27,10 @@ using FrameId = Id<struct FrameTag>;
 using NameId = Id<struct NameTag>;
 
 struct NamedFrame {
-  NameId function{};    // in the form asked for; "libc.so.6+0x8a1f3" when it is not known, "?+0x7f.." without a module
-  NameId file{};        // path; empty: not known
-  NameId module_name{}; // last part of the module's path; "?" when there is none
+  NameId function{}; // in the form asked for; "libc.so.6+0x8a1f3" when it is not known, "?+0x7f.." without a module
+  NameId file{};     // path; empty: not known
+  NameId
+      module_name{}; // last part of the module's path; "?" when there is none, kRunTimeModule for code made at run time
   std::string_view linkage_name{}; // as in the binary; empty: not known
   std::uint32_t line = 0;          // 0: not known
   std::uint32_t column = 0;        // 0: not known
@@ -36,6 +38,9 @@ struct NamedFrame {
   std::uint64_t offset = 0; // return address as the module's file counts it; the memory address without a module
   bool inlined = false;     // its code lies in the function of the next frame outside
 };
+
+// What stands for the module of code that the program made at run time and gave a name to.
+inline constexpr std::string_view kRunTimeModule = "[jit]";
 
 // How the stack ends at its outer side.
 enum class StackEnd : std::uint8_t { Whole, Cut, TooDeep };
@@ -109,6 +114,7 @@ private:
   std::vector<NamedFrame> frames_;
   std::vector<Expansion> by_node_;
   std::map<std::pair<const Module*, std::uint64_t>, Expansion> by_address_;
+  std::map<std::tuple<std::string_view, std::string_view, std::uint32_t>, Expansion> by_name_; // made at run time
   std::vector<std::string_view> texts_; // by NameId; they lie in ids_
   std::unordered_map<std::string, NameId> ids_;
   std::unordered_map<std::string_view, NameId> functions_; // by linkage name, which lies in the symbols

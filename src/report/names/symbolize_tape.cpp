@@ -156,11 +156,20 @@ private:
   std::size_t done_ = 0, total_ = 0;
 };
 
+void add_run_time_names(const TapeReader& tape, const RunTimeSource& run_time, TapeSymbols& found) {
+  RunTimeNames names = name_run_time_code(tape, [&] { return run_time(tape); });
+  if (names.addresses == 0) return;
+  found.modules.push_back({.path = "[jit]", .addresses = names.addresses, .named = names.named, .lined = names.lined});
+  for (RunTimeCode& code : names.codes) found.symbols.add_run_time(std::move(code));
+}
+
 } // namespace
 
 TapeSymbols symbolize_tape(const TapeReader& tape, SymbolOptions options, const SymbolizeProgress& progress,
-                           const ModuleFd& fd_of) {
-  return TapeSymbolizer(tape, std::move(options), progress, fd_of).run();
+                           const ModuleFd& fd_of, const RunTimeSource& run_time) {
+  TapeSymbols found = TapeSymbolizer(tape, std::move(options), progress, fd_of).run();
+  add_run_time_names(tape, run_time, found);
+  return found;
 }
 
 Symbols symbolize_stacks(const TapeReader& tape, std::span<const StackId> stacks, SymbolOptions options) {
@@ -168,7 +177,9 @@ Symbols symbolize_stacks(const TapeReader& tape, std::span<const StackId> stacks
   const ModuleFd no_files;
   TapeSymbolizer symbolizer(tape, std::move(options), nobody_looks, no_files);
   symbolizer.choose(stacks);
-  return symbolizer.run().symbols;
+  TapeSymbols found = symbolizer.run();
+  add_run_time_names(tape, find_run_time_text, found);
+  return std::move(found.symbols);
 }
 
 } // namespace heaptape

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "report/names/run_time_names.h"
 #include "symbols/symbolizer.h"
 #include "tape/reader.h"
 #include "tape/symbols.h"
@@ -36,9 +37,12 @@ using SymbolizeProgress = std::function<void(std::string_view path, std::size_t 
 // stays the caller's.
 using ModuleFd = std::function<int(const std::string& path, const std::vector<std::uint8_t>& build_id)>;
 
+// What names the code made at run time; asked when the tape has frames in such code.
+using RunTimeSource = std::function<RunTimeText(const TapeReader&)>;
+
 // Never fails: what could not be found is reported per module. options.progress is not used.
 TapeSymbols symbolize_tape(const TapeReader& tape, SymbolOptions options, const SymbolizeProgress& progress = {},
-                           const ModuleFd& fd_of = {});
+                           const ModuleFd& fd_of = {}, const RunTimeSource& run_time = find_run_time_text);
 
 // Only the frames of these stacks: for one answer about a program that runs, whose tape holds no names yet.
 Symbols symbolize_stacks(const TapeReader& tape, std::span<const StackId> stacks, SymbolOptions options);

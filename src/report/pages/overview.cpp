@@ -6,6 +6,7 @@
 #include "report/figures/worst_text.h"
 #include "report/pages/loss_text.h"
 #include "report/pages/tape_facts.h"
+#include "tape/python_remark.h"
 #include "wire/loss_name.h"
 
 namespace heaptape {
@@ -177,6 +178,11 @@ Overview make_overview(const TapeView& view, const OverviewRequest& request) {
   if (std::string sentence = nameless_sentence(view.names()); !sentence.empty())
     overview.not_seen.push_back(std::move(sentence));
   add_unseen_events(view, overview.not_seen);
+  constexpr std::uint32_t kPythonMallocSince = 4; // older tapes do not say
+  if (view.tape().header().version_minor >= kPythonMallocSince) {
+    if (std::string sentence = python_remark(view.tape().modules(), view.tape().meta()); !sentence.empty())
+      overview.not_seen.push_back(std::move(sentence));
+  }
   if (!overview.memory) overview.not_seen.push_back("the kernel was not asked about the program's memory");
   return overview;
 }
