@@ -1,0 +1,165 @@
+"""Code that the program makes at run time: stacks lead through it, and it has the names that the program gave it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from harness import HEAPTAPE, LIBRARY, Skip, case, check, each, equal, installed, main, program, wait_until
+from tape import Tape, demand
+
+JOB = """
+keep = []
+def matrix(count):
+    for i in range(count):
+        keep.append(bytearray(1000))
+def outer(count):
+    matrix(count)
+def start():
+    outer(500)
+start()
+"""
+SCRIPT = """
+const keep = [];
+function matrix(count) { for (let i = 0; i < count; i++) keep.push(Buffer.allocUnsafeSlow(20000 + i)); }
+function outer(count) { matrix(count); }
+for (let i = 0; i < 50; i++) outer(10);
+"""
+
+
+def stacks(tape, *options):
+    """Allocated bytes by stack, a tuple of names with the outermost first."""
+    text = demand("export", "--format", "folded", "--value", "allocated", *options, *([tape.path] if tape else []))
+    lines = (line.rpartition(" ") for line in text.splitlines())
+    return {tuple(names.split(";")): int(size) for names, _, size in lines}
+
+
+def through(found, *names):
+    """The stacks in which these names occur, in this order."""
+    def holds(stack):
+        rest = iter(stack)
+        return all(any(one == name for one in rest) for name in names)
+    return {stack: size for stack, size in found.items() if holds(stack)}
+
+
+def frames(tape, function):
+    rows = json.loads(demand("sql", "--format", "json", tape.path,
+                             f"SELECT DISTINCT module, file, line FROM frames WHERE function = '{function}'"))
+    return [(row["module"], row["file"], row["line"]) for row in rows]
+
+
+def forget_map(tape):
+    Path(f"/tmp/perf-{tape.facts()['pid']}.map").unlink(missing_ok=True)
+
+
+@each(frame_pointer=("with_frame_pointer", "/src/job.py", None), trampoline=("trampoline", "/src/x.js", 12))
+def a_stack_is_not_cut_at_generated_code_with_a(test, variant):
+    name, file, line = variant
+    shape = "trampoline" if name == "trampoline" else "frame_pointer"
+    tape = test.record([program("generated_code"), shape]).tape
+    forget_map(tape) # the tape does not need it any more
+    found = through(stacks(tape), "main", "run_code", name, "make_block")
+    equal(sum(found.values()), sum(range(5000, 5020)), f"bytes through {name}: {stacks(tape)}")
+    equal(tape.losses().get("stack cut", 0), 0, "stacks cut short")
+    equal(frames(tape, name), [("[jit]", file, line)], "where it is")
+
+
+@case
+def a_lying_frame_pointer_ends_the_stack_and_harms_nobody(test):
+    outcome = test.record([program("generated_code"), "lies"])
+    equal((outcome.status, outcome.out), (0, b"10 lies\n"), "the program")
+    forget_map(outcome.tape)
+    seen = [event for event in outcome.tape.events() if event.kind == "malloc" and 6000 <= event.size < 6010]
+    equal(len(seen), 10, "blocks")
+    for event in seen:
+        equal(len(event.stack), 2, f"frames of block {event.size}: {event.stack}")
+    check(outcome.tape.losses().get("stack cut", 0) > 0, "the cut is counted")
+    check(through(stacks(outcome.tape), "liar", "make_block"), "the frame itself has its name")
+
+
+@case
+def other_code_at_the_same_address_has_its_own_name_by_a_jitdump(test):
+    tape = test.record([program("generated_code"), "replaced", "dump"]).tape
+    found = stacks(tape)
+    equal(sum(through(found, "main", "run_code", "first code", "make_block").values()), 20 * 5001, f"first: {found}")
+    equal(sum(through(found, "main", "run_code", "second code", "make_block").values()), 20 * 5002, f"second: {found}")
+    equal(frames(tape, "first code"), [("[jit]", "/src/made_up.js", 11)], "lines of a jitdump")
+
+
+@case
+def other_code_at_the_same_address_has_its_own_name_by_a_perf_map_also_while_it_runs(test):
+    runtime = test.dir / "runtime"
+    runtime.mkdir(mode=0o700)
+    os.environ["HEAPTAPE_RUNTIME_DIR"] = test.env["HEAPTAPE_RUNTIME_DIR"] = str(runtime)
+    folder = test.new_tapes_folder()
+    words, variables = test.form("record", [program("generated_code"), "replaced", "map"], (), folder)
+    process = test.start(words, env=variables, stdin=subprocess.PIPE)
+    equal(process.stdout.readline(), b"ready\n", "the first code has run")
+    recording = wait_until(lambda: next(iter(json.loads(demand("ps", "--json"))), None), "the recording is listed")
+    pid = recording["pid"]
+    # The question also makes the collector look at the map.
+    live = stacks(None, "-p", pid)
+    equal(sum(through(live, "run_code", "first code", "make_block").values()), 20 * 5001, f"while it runs: {live}")
+    equal(test.finish(process, input=b"go on\n").status, 0, "status")
+    tape = Tape(recording["tape"])
+    forget_map(tape)
+    found = stacks(tape)
+    equal(sum(through(found, "run_code", "first code", "make_block").values()), 20 * 5001, f"first: {found}")
+    equal(sum(through(found, "run_code", "second code", "make_block").values()), 20 * 5002, f"second: {found}")
+
+
+def python_with_perf():
+    """A CPython that can name its functions."""
+    for minor in (12, 13, 14, 15):
+        try:
+            path = installed(f"python3.{minor}")
+        except Skip:
+            continue
+        asked = subprocess.run([path, "-c", "import sys; sys.activate_stack_trampoline('perf'); print(sys.executable)"],
+                               capture_output=True, text=True, check=False)
+        if asked.returncode == 0:
+            return asked.stdout.strip()
+    raise Skip("there is no Python with -X perf")
+
+
+@case
+def python_functions_are_in_the_stack_with_minus_x_perf(test):
+    python = python_with_perf()
+    (test.work / "job.py").write_text(JOB)
+    tape = test.record([python, "-X", "perf", "job.py"], env={"PYTHONMALLOC": "malloc"}).tape
+    forget_map(tape)
+    found = through(stacks(tape), "<module>", "start", "outer", "matrix")
+    check(sum(found.values()) >= 500_000, f"{found}")
+    check(all(stack[0] in ("_start", "main", "__libc_start_main") or "start" in stack[0] for stack in found), f"{found}")
+    equal(tape.losses().get("stack cut", 0), 0, "stacks cut short")
+    module, file, _ = frames(tape, "matrix")[0]
+    equal((module, os.path.basename(file)), ("[jit]", "job.py"), "where it is")
+
+
+@case
+def javascript_functions_are_in_the_stack_with_perf_basic_prof(test):
+    node = installed("node")
+    (test.work / "job.js").write_text(SCRIPT)
+    tape = test.record([node, "--perf-basic-prof", "--interpreted-frames-native-stack", "job.js"]).tape
+    forget_map(tape)
+    found = through(stacks(tape), "outer", "matrix")
+    check(sum(found.values()) >= 50 * 10 * 20000, f"{list(found)[:5]}")
+    module, file, line = frames(tape, "matrix")[0]
+    equal((module, os.path.basename(file), line), ("[jit]", "job.js", 3), "where it is")
+
+
+@each(hidden=("", True), shown=("malloc", False))
+def record_says_that_python_hides_its_small_objects_unless_told_not_to(test, variant):
+    setting, said = variant
+    env = {"HEAPTAPE_LIBRARY": LIBRARY, **({"PYTHONMALLOC": setting} if setting else {})}
+    outcome = test.run([HEAPTAPE, "record", "-o", "t.tape", sys.executable, "-c", "pass"], env=env)
+    lines = [line for line in outcome.err.decode().splitlines() if "PYTHONMALLOC=malloc" in line]
+    equal(len(lines), 1 if said else 0, outcome.err)
+    facts = json.loads(demand("report", "--json", test.work / "t.tape"))
+    not_seen = [text for text in facts["not_seen"] if "PYTHONMALLOC=malloc" in text]
+    equal(len(not_seen), 1 if said else 0, facts["not_seen"])
+
+
+if __name__ == "__main__":
+    main()
