@@ -37,7 +37,6 @@ class RangeList {
 public:
   bool holds(std::uint64_t address) const noexcept { return find(address, address + 1) != nullptr; }
   bool touches(std::uint64_t start, std::uint64_t end) const noexcept { return find(start, end) != nullptr; }
-  bool empty() const noexcept { return count_.load(std::memory_order_acquire) == 0; }
 
   // Widens a range that touches this one, else adds it; what does not fit is left out.
   void add(std::uint64_t start, std::uint64_t end) noexcept {
@@ -110,23 +109,26 @@ bool read_code(std::uint64_t address, std::uint8_t* bytes, std::size_t size) noe
 
 } // namespace
 
+constinit std::atomic<bool> g_code_was_generated{false};
+
 void note_executable(std::uint64_t start, std::uint64_t size, bool sealed) noexcept {
   if (size == 0 || start + size < start) return;
+  g_code_was_generated.store(true, std::memory_order_relaxed);
   g_generated.add(start, start + size);
   if (sealed) g_sealed.add(start, start + size);
 }
 
-void note_protecting(std::uint64_t start, std::uint64_t size) noexcept {
+void forget_protected(std::uint64_t start, std::uint64_t size) noexcept {
   const std::uint64_t end = start + size;
-  if (g_sealed.empty() || !g_sealed.touches(start, end)) return;
+  if (!g_sealed.touches(start, end)) return;
   g_sealed.remove(start, end);
   if (!g_rules_read.load(std::memory_order_relaxed)) return;
   if (g_recorder.rules.forget(start, end) != 0) g_code_generation.fetch_add(1, std::memory_order_release);
 }
 
-void note_remapping(std::uint64_t start, std::uint64_t size) noexcept {
+void forget_remapped(std::uint64_t start, std::uint64_t size) noexcept {
   const std::uint64_t end = start + size;
-  if (g_generated.empty() || !g_generated.touches(start, end)) return;
+  if (!g_generated.touches(start, end)) return;
   g_sealed.remove(start, end);
   if (g_recorder.rules.forget(start, end) == 0) return; // no stack ever led through it
   g_recorder.code_epoch.fetch_add(1, std::memory_order_relaxed);

@@ -2,6 +2,7 @@
 // known about its frames without unwind tables.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -13,10 +14,10 @@ namespace heaptape::recorder {
 // through one of the calls below.
 void note_executable(std::uint64_t start, std::uint64_t size, bool sealed) noexcept;
 // The program is about to change what may be done with [start, start + size): rules that were read from code there are forgotten.
-void note_protecting(std::uint64_t start, std::uint64_t size) noexcept;
+inline void note_protecting(std::uint64_t start, std::uint64_t size) noexcept;
 // The program is about to unmap or has just mapped [start, start + size): what was generated there is gone, and from now on the same
 // address means something else.
-void note_remapping(std::uint64_t start, std::uint64_t size) noexcept;
+inline void note_remapping(std::uint64_t start, std::uint64_t size) noexcept;
 
 [[nodiscard]] bool is_generated_code(std::uint64_t pc) noexcept;
 
@@ -30,5 +31,19 @@ void note_remapping(std::uint64_t start, std::uint64_t size) noexcept;
 
 // Whether the instruction that ends at code[size] can be a call.
 [[nodiscard]] bool ends_with_call(const std::uint8_t* code, std::size_t size) noexcept;
+
+// For the two above: most programs generate nothing.
+extern std::atomic<bool> g_code_was_generated;
+void forget_protected(std::uint64_t start, std::uint64_t size) noexcept;
+void forget_remapped(std::uint64_t start, std::uint64_t size) noexcept;
+
+inline void note_protecting(std::uint64_t start, std::uint64_t size) noexcept {
+  if (g_code_was_generated.load(std::memory_order_relaxed)) [[unlikely]]
+    forget_protected(start, size);
+}
+inline void note_remapping(std::uint64_t start, std::uint64_t size) noexcept {
+  if (g_code_was_generated.load(std::memory_order_relaxed)) [[unlikely]]
+    forget_remapped(start, size);
+}
 
 } // namespace heaptape::recorder
