@@ -11,11 +11,13 @@
 #include <cstring>
 #include <utility>
 
+#include "base/path_text.h"
 #include "collector/observe/program_end.h"
 #include "collector/options/tape_name.h"
 #include "collector/recording/collector.h"
 #include "collector/recording/hello.h"
 #include "collector/recording/process_recording.h"
+#include "collector/recording/run_list.h"
 #include "collector/recording/summary_text.h"
 #include "wire/handshake.h"
 
@@ -45,6 +47,7 @@ int exit_status(const CollectorResult& result) { return result.problem.empty() ?
 // Only a tape that holds the whole recording: when the disk is full, its last bytes have better uses.
 void finish(const CollectorOptions& options, CollectorResult& result) {
   if (options.finish && !result.tape.empty() && result.problem.empty()) options.finish(result);
+  list_end(result.run, result.pid, result.program, std::string(base_name(result.tape)), result.summary);
 }
 
 ProgramOrigin origin_of(const wire::Hello& hello) {

@@ -17,6 +17,7 @@
 #include "collector/observe/proc_files.h"
 #include "collector/options/tape_name.h"
 #include "collector/recording/hello.h"
+#include "collector/recording/run_list.h"
 
 namespace heaptape {
 
@@ -90,7 +91,6 @@ CollectorResult ProcessRecording::run(UniqueFd link, const Collector::Tell& tell
   ends.push_back(std::make_unique<ProgramEnd>(std::move(link), [this] { wake(); }));
   while (true) {
     CollectorResult result = current_->run(*ends.back(), tell);
-    result.program = base_name(current_->program_name());
     if (!door_ || (result.left != Left::Replaced && result.left != Left::Handed)) return last(std::move(result));
     std::optional<Visitor> visitor = next_program(*ends.back(), result.left);
     if (!visitor) return last(std::move(result));
@@ -128,6 +128,10 @@ bool ProcessRecording::take_in(Visitor visitor, CollectorResult& before) {
   options->program = proc.executable();
   options->command = proc.facts()["command"];
   std::string name = proc.started_as();
+  if (!before.run.empty()) {
+    options->run = as_pattern(before.run);
+    options->run_begins = false;
+  }
   const TapeNameFacts facts{static_cast<std::uint32_t>(visitor.pid), name, std::time(nullptr)};
   const std::string tape = expand_tape_name(options->tape, facts);
   if (before.tape == tape && !tape.empty()) {
@@ -175,6 +179,7 @@ void ProcessRecording::put_away(CollectorResult result) {
       earlier.finisher = 0;
     }
   }
+  list_end(result.run, result.pid, result.program, std::string(base_name(result.tape)), result.summary);
   earlier_.push_back(std::move(earlier));
 }
 
