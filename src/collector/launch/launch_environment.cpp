@@ -107,7 +107,7 @@ std::vector<std::string> recorder_variables(const RecordOptions& options, const 
     variables.push_back("HEAPTAPE_SHM_FD=" + std::to_string(link.memory->fd));
     variables.push_back("HEAPTAPE_SHM_KEY=" + std::to_string(link.memory->key));
   }
-  if (!collector.tape_named || !collector.run.empty())
+  if (!collector.tape_named)
     variables.push_back("HEAPTAPE_DIRECTORY=" + link.directory);
   else if (collector.tape.starts_with('/'))
     variables.push_back("HEAPTAPE_OUTPUT=" + collector.tape);

@@ -147,6 +147,8 @@ int collect_for(int socket_fd, const CollectorOptions& given, const CollectFor& 
     refuse(socket.get(), "the recorder and this heaptape have different versions");
     return 1;
   }
+  // The collector of the program before exec has the name, or had it; it cannot be reached from here.
+  if (hello.started_by == wire::StartedBy::Exec) options.tape_named = options.force = false;
   Result<SharedMemory> memory = SharedMemory::create(options);
   if (!memory.ok()) {
     refuse(socket.get(), memory.error().sentence);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <ctime>
 #include <utility>
@@ -24,6 +25,7 @@ namespace heaptape {
 namespace {
 
 constexpr std::uint64_t kLookAgainMs = 20;
+constexpr std::chrono::seconds kPatience{5}; // from exec to the loading of libraries
 
 // Renames "x.tape" to "x.1-env.tape", for the next program takes its name. The path afterwards; the old one when that fails.
 std::string moved_aside(const std::string& tape, std::size_t number, const std::string& program) {
@@ -92,7 +94,7 @@ CollectorResult ProcessRecording::run(UniqueFd link, const Collector::Tell& tell
   while (true) {
     CollectorResult result = current_->run(*ends.back(), tell);
     if (!door_ || (result.left != Left::Replaced && result.left != Left::Handed)) return last(std::move(result));
-    std::optional<Visitor> visitor = next_program(*ends.back(), result.left);
+    std::optional<Visitor> visitor = next_program(*ends.back(), result);
     if (!visitor) return last(std::move(result));
     const pid_t next = visitor->pid;
     retire(result.left);
@@ -104,19 +106,21 @@ CollectorResult ProcessRecording::run(UniqueFd link, const Collector::Tell& tell
   }
 }
 
-// The one that is recorded next. None: the process has ended without one.
-std::optional<Visitor> ProcessRecording::next_program(const ProgramEnd& end, Left left) {
+// The one that is recorded next. None: it has noted that it becomes one that cannot be, or does not knock in time.
+std::optional<Visitor> ProcessRecording::next_program(const ProgramEnd& end, const CollectorResult& result) {
+  const Left left = result.left;
   const ProcFiles proc(program_);
+  const auto until = std::chrono::steady_clock::now() + kPatience;
   while (true) {
-    const bool gone = end.gone();
+    const bool gone = end.gone() || !result.became.empty() || std::chrono::steady_clock::now() > until;
     while (std::optional<Visitor> visitor = door_->take()) {
       const bool is_meant =
           visitor->pid == program_ || (left == Left::Handed && ProcFiles(visitor->pid).parent() == program_);
       if (is_meant) return visitor;
       send_away(*visitor);
     }
-    if (gone) return std::nullopt;
     if (const std::string path = proc.executable(); !path.empty() && left == Left::Replaced) unrecorded_ = path;
+    if (gone) return std::nullopt;
     door_->wait(kLookAgainMs);
   }
 }

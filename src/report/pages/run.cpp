@@ -104,21 +104,6 @@ bool matters_more(const RunProcess& a, const RunProcess& b) {
   return std::pair(a.summary.peak_bytes, a.summary.events) > std::pair(b.summary.peak_bytes, b.summary.events);
 }
 
-// The numbers behind {"start":COLLECTOR,"pid":PID or {"end":...; nothing for other lines.
-std::optional<std::pair<pid_t, pid_t>> parse_line(std::string_view line, std::string_view word) {
-  const std::string begin = "{\"" + std::string(word) + "\":";
-  constexpr std::string_view kBetween = ",\"pid\":";
-  if (!line.starts_with(begin)) return std::nullopt;
-  pid_t collector = 0, pid = 0;
-  auto [at, status] = std::from_chars(line.data() + begin.size(), line.data() + line.size(), collector);
-  if (status != std::errc{}) return std::nullopt;
-  const std::string_view rest(at, static_cast<std::size_t>(line.data() + line.size() - at));
-  if (!rest.starts_with(kBetween)) return std::nullopt;
-  if (std::from_chars(rest.data() + kBetween.size(), rest.data() + rest.size(), pid).ec != std::errc{})
-    return std::nullopt;
-  return std::pair(collector, pid);
-}
-
 bool is_alive(pid_t pid) { return pid > 0 && (::kill(pid, 0) == 0 || errno == EPERM); }
 
 // Whether a collector is still at work on the tape of a process that has ended.
@@ -126,10 +111,9 @@ bool is_unfinished(const std::string& folder) {
   constexpr std::size_t kMostLines = 1'000'000;
   std::ifstream list(folder + "/processes.jsonl");
   std::map<std::pair<pid_t, pid_t>, int> open;
-  std::string line;
-  for (std::size_t i = 0; i < kMostLines && std::getline(list, line); ++i) {
-    if (const auto started = parse_line(line, "start")) ++open[*started];
-    if (const auto ended = parse_line(line, "end")) --open[*ended];
+  std::string text;
+  for (std::size_t i = 0; i < kMostLines && std::getline(list, text); ++i) {
+    if (const auto line = parse_run_line(text)) open[{line->collector, line->pid}] += line->is_end ? -1 : 1;
   }
   return std::any_of(open.begin(), open.end(), [](const auto& entry) {
     const auto& [ids, count] = entry;
@@ -199,6 +183,22 @@ Result<std::size_t> find_in_run(const Run& run, const std::string& wanted) {
   return Error{ErrorCode::NotFound, "no process '" + wanted + "' in " + run.folder + "; it has " + list +
                                         (names.size() > kMostShown ? ", ..." : "") + "; 'heaptape info " + run.folder +
                                         "' lists them"};
+}
+
+std::optional<RunLine> parse_run_line(std::string_view line) {
+  constexpr std::string_view kStart = "{\"start\":", kEnd = "{\"end\":", kBetween = ",\"pid\":";
+  RunLine found{.is_end = line.starts_with(kEnd)};
+  if (!found.is_end && !line.starts_with(kStart)) return std::nullopt;
+  line.remove_prefix(found.is_end ? kEnd.size() : kStart.size());
+  const auto take_number = [&line](pid_t& number) {
+    const auto [rest, status] = std::from_chars(line.data(), line.data() + line.size(), number);
+    line.remove_prefix(static_cast<std::size_t>(rest - line.data()));
+    return status == std::errc{} && number > 0;
+  };
+  if (!take_number(found.collector) || !line.starts_with(kBetween)) return std::nullopt;
+  line.remove_prefix(kBetween.size());
+  if (!take_number(found.pid)) return std::nullopt;
+  return found;
 }
 
 void await_run(const std::string& folder, std::uint64_t most_ms) {

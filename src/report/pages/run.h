@@ -2,10 +2,13 @@
 // was killed can be read as well; processes.jsonl beside them is for people and for those who wait (docs/guide/runs.md).
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -50,6 +53,13 @@ Result<std::size_t> find_in_run(const Run& run, const std::string& wanted);
 // The one that matters most: that with the largest peak, of those that became no other program. `like`, a name, is preferred if there is one of
 // that name.
 std::size_t main_of_run(const Run& run, const std::string& like = {});
+
+// A line of processes.jsonl: {"start":COLLECTOR,"pid":PID,... or {"end":..., as far as it is of use for waiting. Nothing for any other text.
+struct RunLine {
+  bool is_end = false;
+  pid_t collector = 0, pid = 0;
+};
+std::optional<RunLine> parse_run_line(std::string_view line);
 
 // Waits until the tapes of all processes that have ended are finished, as processes.jsonl says; at most this long.
 void await_run(const std::string& folder, std::uint64_t most_ms);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "report/pages/run_text.h"
 
 namespace heaptape {
@@ -35,7 +37,7 @@ TEST(RunTree, ChildrenStandBelowTheirParentsAndTheOneThatIsOpenedIsMarked) {
 
 TEST(RunTree, WithTooManyLinesTheLargestStay) {
   EXPECT_EQ(run_tree_text(compiler(), 2, {}).find("cc1plus"), std::string::npos); // no room for it and its parent
-  Run run = compiler();
+  auto run = compiler();
   for (std::uint32_t pid = 4; pid < 40; ++pid) run.programs.push_back(program(pid, "small", 1, 0));
   const std::string text = run_tree_text(run, 5, {});
   EXPECT_NE(text.find("cc1plus"), std::string::npos);
@@ -43,7 +45,7 @@ TEST(RunTree, WithTooManyLinesTheLargestStay) {
 }
 
 TEST(RunTree, ParentsThatMakeACircleAreShownOnce) {
-  Run run = compiler();
+  auto run = compiler();
   run.programs[0].parent = 1;
   const std::string text = run_tree_text(run, 0, {});
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;
@@ -51,7 +53,7 @@ TEST(RunTree, ParentsThatMakeACircleAreShownOnce) {
 }
 
 TEST(MainOfRun, IsTheLargestOfThoseThatBecameNoOther) {
-  Run run = compiler();
+  auto run = compiler();
   EXPECT_EQ(main_of_run(run), 1u);
   EXPECT_EQ(main_of_run(run, "as"), 2u);
   EXPECT_EQ(main_of_run(run, "none"), 1u);
@@ -64,6 +66,17 @@ TEST(FindInRun, ByNameAndByProcessId) {
   EXPECT_EQ(find_in_run(compiler(), "2").value(), 1u);
   EXPECT_EQ(find_in_run(compiler(), "ld").error().sentence,
             "no process 'ld' in run; it has as, cc1plus, g++; 'heaptape info run' lists them");
+}
+
+TEST(RunLine, NonsenseIsNoLine) {
+  const auto line = parse_run_line(R"({"end":12,"pid":34,"name":"x"})");
+  ASSERT_TRUE(line);
+  EXPECT_TRUE(line->is_end);
+  EXPECT_EQ(line->collector, 12);
+  EXPECT_EQ(line->pid, 34);
+  for (const char* text :
+       {"", "{", R"({"start":x,"pid":1})", R"({"start":1,"pid":-1})", R"({"start":99999999999,"pid":1})"})
+    EXPECT_FALSE(parse_run_line(text)) << text;
 }
 
 } // namespace
