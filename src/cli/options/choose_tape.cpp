@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/near_word.h"
 #include "base/number_text.h"
 #include "cli/options/by_pid.h"
 #include "cli/terminal/console.h"
@@ -23,7 +25,8 @@
 namespace heaptape::cli {
 namespace {
 
-constexpr std::string_view kPidHelp = "instead of TAPE: a program that is being recorded ('heaptape ps'), up to now";
+constexpr std::string_view kPidHelp =
+    "instead of TAPE: a program that is being recorded, by its id or name ('heaptape ps'), up to now";
 
 constexpr std::string_view kProcessHelp =
     "if TAPE is a run ('record --follow'): which process, by id or name (default: the one with the largest peak)";
@@ -36,10 +39,20 @@ void take_pid(TapeChoice& tape, const std::string& text) {
     tape.pid = text;
 }
 
-bool begins_as_tape(const std::string& path) {
-  std::array<char, sizeof format::kMagic> bytes{};
-  std::ifstream file(path, std::ios::binary);
-  return file.read(bytes.data(), bytes.size()) && std::equal(bytes.begin(), bytes.end(), format::kMagic);
+// Only what is surely not there is not; everything else is for whoever opens it to say.
+bool is_there(const std::string& path) {
+  struct stat facts {};
+  return ::stat(path.c_str(), &facts) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
+std::vector<std::string> tapes_in(const std::string& folder) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), ::closedir);
+  while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr) {
+    if (std::string_view(entry->d_name).ends_with(".tape")) names.emplace_back(entry->d_name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 } // namespace
@@ -73,14 +86,9 @@ std::optional<std::pair<std::string, std::string>> split_run(const std::string& 
   return std::pair(std::move(run), text.substr(at + 1));
 }
 
-bool exists(const std::string& path) {
-  struct stat facts {};
-  return ::stat(path.c_str(), &facts) == 0;
-}
-
 Result<> choose_in_run(TapeChoice& tape) {
   std::string wanted = tape.process, folder = tape.path;
-  if (!exists(folder)) {
+  if (!is_there(folder)) {
     auto parts = split_run(folder);
     if (!parts) return Unit{};
     std::tie(folder, wanted) = std::move(*parts);
@@ -129,9 +137,15 @@ bool may_be_tape(const std::string& word) {
   return is_run(word) || split_run(word).has_value();
 }
 
+bool is_tape(const std::string& path) {
+  std::array<char, sizeof format::kMagic> bytes{};
+  std::ifstream file(path, std::ios::binary);
+  return file.read(bytes.data(), bytes.size()) && std::equal(bytes.begin(), bytes.end(), format::kMagic);
+}
+
 std::string take_tape_at_end(std::vector<std::string>& words) {
   if (words.empty() ||
-      !(words.back().ends_with(".tape") || begins_as_tape(words.back()) || words.back().ends_with(".run")))
+      !(words.back().ends_with(".tape") || is_tape(words.back()) || words.back().ends_with(".run")))
     return {};
   std::string tape = std::move(words.back());
   words.pop_back();
@@ -159,9 +173,28 @@ void add_two(OptionList& list, TapeChoice& before, TapeChoice& after) {
   list.each_word("TAPE", 2, [next](const std::string& text) { next().path = text; });
 }
 
-Result<> check_choice(const TapeChoice& tape) {
-  if (tape.path.empty() || !tape.pid) return Unit{};
-  return Error{ErrorCode::Usage, "give either TAPE or -p PID"};
+Result<> check_choice(TapeChoice& tape) {
+  if (tape.path.empty()) return Unit{};
+  if (tape.pid) return Error{ErrorCode::Usage, "give either TAPE or -p PID"};
+  if (tape.path.ends_with(".tape") || is_there(tape.path) || !is_program_name(tape.path)) return Unit{};
+  tape.pid = std::move(tape.path);
+  tape.path.clear();
+  return Unit{};
+}
+
+Error no_such_tape(const std::string& path) {
+  const std::size_t slash = path.rfind('/') + 1;
+  const std::string folder = path.substr(0, slash);
+  // What all names end with says nothing about which was meant.
+  constexpr std::string_view kSuffix = ".tape";
+  const bool stems = path.ends_with(kSuffix);
+  const auto cut = [&](const std::string& name) { return stems ? name.substr(0, name.size() - kSuffix.size()) : name; };
+  std::vector<std::string> names;
+  for (const std::string& name : tapes_in(folder.empty() ? "." : folder)) names.push_back(folder + cut(name));
+  std::string meant = near_word(cut(path), names);
+  if (!meant.empty() && stems) meant += kSuffix;
+  return {ErrorCode::NotFound, "there is no tape '" + printable(path) + "'" +
+                                   (meant.empty() ? "; check the name" : "; did you mean '" + printable(meant) + "'?")};
 }
 
 Result<> choose_tape(TapeChoice& tape) {
@@ -172,7 +205,10 @@ Result<> choose_tape(TapeChoice& tape) {
     tape = {.path = std::move(path).value(), .pid = {}, .is_live = true};
     return Unit{};
   }
-  if (!tape.path.empty()) return choose_in_run(tape);
+  if (!tape.path.empty()) {
+    if (!is_there(tape.path) && !split_run(tape.path)) return no_such_tape(tape.path);
+    return choose_in_run(tape);
+  }
   Result<std::string> newest = newest_tape(".");
   if (!newest) return newest.error();
   tape.path = newest.value();
