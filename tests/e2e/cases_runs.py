@@ -1,5 +1,6 @@
 """Programs that come after one another in a process, children that are not recorded, and runs: a folder with a tape per process."""
 
+import json
 import os
 
 from harness import HEAPTAPE, LIBRARY, case, check, each, equal, installed, main, program
@@ -95,6 +96,112 @@ def a_child_that_outlives_the_program_is_named_with_its_pid(test):
     tape = Tape(folder / "x.tape")
     check(f"sh left a child running (pid {pid}, sleep) that is not recorded: pass --follow" in text, text)
     equal(tape.facts()["meta"]["left_running"], f"{pid} sleep", "on the tape")
+
+
+def follow(test, *command, options=(), status=0, **more):
+    """Records a run into work/run; gives what record said."""
+    words = [HEAPTAPE, "record", "--follow", "-o", "run", *options, *command]
+    outcome = test.run(words, env={"HEAPTAPE_LIBRARY": LIBRARY}, **more)
+    equal(outcome.status, status, f"status; stderr: {outcome.err}")
+    return outcome
+
+
+def ask(test, *words, status=0):
+    outcome = test.run([HEAPTAPE, *words])
+    equal(outcome.status, status, f"status of {words}; stderr: {outcome.err}")
+    return outcome.out.decode(), outcome.err.decode()
+
+
+@case
+def a_followed_compiler_is_one_run_and_opens_what_allocated_most(test):
+    gxx = installed("g++")
+    (test.work / "x.cpp").write_text("int main() {}\n")
+    text = follow(test, gxx, "-c", "x.cpp").err.decode()
+    check(text.startswith("heaptape: 3 processes -> run\n"), text)
+    check("'heaptape report run' opens cc1plus" in text, text)
+    names = sorted(path.name.split(".")[0] for path in (test.work / "run").glob("*.tape"))
+    equal(names, ["as", "cc1plus", "g++"], "tapes")
+    facts = json.loads(ask(test, "info", "--json", "run")[0])
+    parents = {program["name"]: program["parent_pid"] for program in facts["programs"]}
+    driver = next(program["pid"] for program in facts["programs"] if program["name"] == "g++")
+    equal((parents["cc1plus"], parents["as"]), (driver, driver), "parents")
+    check("cc1plus" in facts["opens"], facts["opens"])
+    lines = [json.loads(line) for line in (test.work / "run" / "processes.jsonl").read_text().splitlines()]
+    equal(sorted(line["name"] for line in lines if "end" in line), ["as", "cc1plus", "g++"], "ends in the list")
+
+    # Every command opens it, the newest thing here is the run, and others can be chosen.
+    tree, said = ask(test, "report")
+    check("run: 3 processes" in tree and "cc1plus" in said and "--process" in said, tree[:500] + said)
+    check("    cc1plus" in ask(test, "info", "run")[0], "the tree shows the driver's child below it")
+    for way in (["run/as"], [f"run:{driver}"], ["run", "--process", "as"], ["run", "--process", str(driver)]):
+        ask(test, "leaks", *way)
+    wrong = ask(test, "leaks", "run/none", status=2)[1]
+    check("no process 'none' in run; it has as, cc1plus, g++" in wrong, wrong)
+    before = ask(test, "diff", "run", "run")[0]
+    check(before.count("cc1plus") >= 2, before)
+
+
+@case
+def a_run_keeps_the_programs_of_a_process_together(test):
+    bash, ls = installed("bash", "ls")
+    text = follow(test, bash, "-c", f"{ls} / >/dev/null; exec {program('started')}", status=9).err.decode()
+    check("heaptape: 2 processes -> run\n  started (was bash)" in text and "    ls (was bash)" in text, text)
+    equal(len(list((test.work / "run").glob("*.tape"))), 4, "tapes")
+
+
+@case
+def a_run_that_was_killed_can_be_read(test):
+    sh = installed("sh")
+    follow(test, sh, "-c", f"{program('started')}; kill -9 $$", status=137)
+    for tape in (test.work / "run").glob("sh.*.tape"):
+        os.truncate(tape, tape.stat().st_size // 2)
+    (test.work / "run" / "processes.jsonl").write_text("{\"start\":nonsense\n" * 3)
+    tree = ask(test, "info", "run")[0]
+    check("run: 2 processes" in tree and "no end" in tree and "started" in tree, tree)
+
+
+@case
+def a_folder_that_holds_something_is_not_taken_for_a_new_run(test):
+    (test.work / "run").mkdir()
+    (test.work / "run" / "notes.txt").write_text("mine")
+    outcome = follow(test, program("started"), status=2)
+    check(b"it already exists" in outcome.err and outcome.out == b"", outcome.err)
+    follow(test, program("started"), options=["--force"], status=9)
+    equal((test.work / "run" / "notes.txt").read_text(), "mine", "what is not ours stays")
+
+
+@case
+def a_fork_knows_its_parents_tape_and_its_moment(test):
+    tapes = test.record([program("processes"), "wait-for-all"], form="follow").tapes
+    metas = {tape.path.name: tape.facts()["meta"] for tape in tapes}
+    parent = next(name for name, meta in metas.items() if "started_by" not in meta)
+    children = [meta for name, meta in metas.items() if name != parent]
+    equal(len(children), 3, "children")
+    for meta in children:
+        equal((meta["started_by"], meta["parent_tape"], meta["parent_pid"]), ("fork", parent, metas[parent]["pid"]), "origin")
+        check(int(meta["started_monotonic_ns"]) > int(metas[parent]["start_monotonic_ns"]), "the fork is on the parent's tape")
+
+
+@case
+def a_run_without_the_launcher_goes_into_the_folder_that_was_named(test):
+    sh, ls = installed("sh", "ls")
+    variables = {"LD_PRELOAD": LIBRARY, "HEAPTAPE_COLLECTOR": HEAPTAPE, "HEAPTAPE_FOLLOW": "1", "HEAPTAPE_QUIET": "1",
+                 "HEAPTAPE_OUTPUT": str(test.work / "run")}
+    test.run([sh, "-c", f"{ls} / >/dev/null; exit 0"], env=variables)
+    tree = ask(test, "info", "run")[0]
+    check("run: 2 processes" in tree and "    ls" in tree, tree)
+
+
+@case
+def a_program_started_through_a_link_has_the_links_name(test):
+    (test.work / "redis-server").symlink_to(program("started"))
+    test.run([HEAPTAPE, "record", "./redis-server"], env={"HEAPTAPE_LIBRARY": LIBRARY})
+    test.run([HEAPTAPE, "record", "env", "./redis-server"], env={"HEAPTAPE_LIBRARY": LIBRARY})
+    tapes = list(test.work.glob("heaptape.redis-server.*.tape"))
+    equal(len(tapes), 2, "tapes named after the link")
+    for tape in tapes:
+        meta = Tape(tape).facts()["meta"]
+        equal((meta["name"], meta["program"]), ("redis-server", os.path.realpath(program("started"))), "name and path")
 
 
 if __name__ == "__main__":

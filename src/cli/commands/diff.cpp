@@ -74,6 +74,7 @@ int diff(Arguments arguments) {
   if (!filter) return fail(filter.error());
   const Result<TapeView> before = common.open(wishes.before);
   if (!before) return fail(before.error());
+  wishes.after.like = wishes.before.program; // of two runs, the same program
   const Result<TapeView> other = moments ? Result<TapeView>(Error{ErrorCode::Usage, ""}) : common.open(wishes.after);
   if (!moments && !other) return fail(other.error());
   const TapeView& after = moments ? before.value() : other.value();

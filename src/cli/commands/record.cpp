@@ -23,6 +23,8 @@
 #include "collector/options/function_options.h"
 #include "collector/options/option_values.h"
 #include "collector/options/tape_name.h"
+#include "report/pages/run.h"
+#include "report/pages/run_text.h"
 
 namespace heaptape::cli {
 namespace {
@@ -91,6 +93,29 @@ std::string working_directory() {
   return directory ? std::string(directory.get()) : std::string(".");
 }
 
+// With --follow there is a run, unless the user named tapes of single processes.
+void choose_run(RecordOptions& options) {
+  CollectorOptions& collector = options.collector;
+  collector.follow = options.follow;
+  if (!options.follow || !collector.write_tape || !collector.run.empty()) return;
+  if (collector.tape_named && !names_run(collector.tape)) return;
+  collector.run = collector.tape_named ? collector.tape : "heaptape.%n.%p.run";
+  collector.run_begins = true;
+}
+
+// What a run was, when all of its tapes are finished.
+void show_run(const std::string& folder) {
+  constexpr std::uint64_t kPatienceMs = 60'000;
+  constexpr std::size_t kTreeLines = 10;
+  await_run(folder, kPatienceMs);
+  const Result<Run> run = read_run(folder);
+  if (!run) return;
+  const RunProcess& main = run.value().programs[run.value().main];
+  TextStyle style;
+  say(fmt::format("{} -> {}\n{}  'heaptape report {}' opens {} ({})", processes_text(run.value()), printable(folder),
+                  run_tree_text(run.value(), kTreeLines, style), printable(folder), printable(main.name), main.pid));
+}
+
 int run(RecordRequest& request) {
   const Result<Program> program = resolve_program(request.command, std::getenv("PATH"));
   if (!program) {
@@ -126,18 +151,25 @@ int run(RecordRequest& request) {
   }
   RecordOptions options = request.options;
   options.collector.program = check.executable;
+  const bool is_run = options.collector.run_begins && !options.collector.quiet;
+  std::string first_tape;
   const Result<LaunchOutcome> outcome = launch({.program = program.value(),
                                                 .name = request.command.front(),
                                                 .options = std::move(options),
                                                 .library = library.value(),
                                                 .heaptape = binary.value(),
                                                 .started = [&](const std::string& tape) {
+                                                  first_tape = tape;
                                                   if (view) view->show(tape);
                                                 }});
-  if (outcome) return end_with(outcome.value());
-  if (outcome.error().code != ErrorCode::Exhausted) return fail(outcome.error());
-  say("cannot record: " + outcome.error().sentence + "; the program runs unrecorded");
-  return become(program.value());
+  if (!outcome && outcome.error().code == ErrorCode::Exhausted) {
+    say("cannot record: " + outcome.error().sentence + "; the program runs unrecorded");
+    return become(program.value());
+  }
+  if (!outcome) return fail(outcome.error());
+  if (is_run && outcome.value().sentence.empty() && !first_tape.empty())
+    show_run(first_tape.substr(0, first_tape.rfind('/')));
+  return end_with(outcome.value());
 }
 
 // Options that are read as text and then parsed by the same functions as their variables.
@@ -150,6 +182,7 @@ Result<> take_texts(const OptionTexts& texts, CollectorOptions& options) {
   if (!texts.output.empty()) {
     options.tape = texts.output;
     options.tape_named = true;
+    options.run.clear();
   }
   if (auto taken = take_value("--max-depth", texts.max_depth, parse_depth, options.max_depth); !taken) return taken;
   if (auto taken = take_value("--max-tape", texts.max_tape, parse_bytes, options.max_tape_bytes); !taken) return taken;
@@ -191,10 +224,11 @@ int record(Arguments arguments) {
 
   OptionList list("record");
   list.text("-o,--output FILE", texts.output,
-            "name of the tape: %p is the pid, %n the program's name, %t the time (default: heaptape.%n.%p.tape)");
+            "name of the tape: %p is the pid, %n the program's name, %t the time (default: heaptape.%n.%p.tape; with "
+            "--follow a folder, heaptape.%n.%p.run)");
   list.flag("--force", collector.force, "overwrite the tape if it exists");
   list.flag("-q,--quiet", collector.quiet, "print no summary at the end");
-  list.flag("--follow", request.options.follow, "record child processes too, each on its own tape");
+  list.flag("--follow", request.options.follow, "record child processes too: a folder with a tape for each");
   list.flag("--no-free-stacks", no_free_stacks, "record no call stacks for releases: faster and smaller");
   list.text("--max-depth N", texts.max_depth, "record at most N frames per call stack, up to 4096 (default: 1024)");
   list.text("--max-tape SIZE", texts.max_tape,
@@ -250,7 +284,7 @@ int record(Arguments arguments) {
   collector.finish = tape_finisher(collector);
   if (const Result<> added = add_watcher(collector); !added) return fail(added.error());
   collector.where_command = where_command();
-  collector.follow = request.options.follow;
+  choose_run(request.options);
   collector.obstacle_of = obstacle_of;
   for (const char* word : split.options)
     collector.options_text += (collector.options_text.empty() ? "" : " ") + std::string(word);

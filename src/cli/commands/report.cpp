@@ -2,6 +2,8 @@
 #include <array>
 #include <map>
 
+#include "base/number_text.h"
+
 #include "cli/commands/commands.h"
 #include "cli/options/choose_tape.h"
 #include "cli/options/command_line.h"
@@ -10,6 +12,8 @@
 #include "cli/terminal/exit_codes.h"
 #include "report/pages/report_page.h"
 #include "report/pages/report_text.h"
+#include "report/pages/run.h"
+#include "report/pages/run_text.h"
 
 namespace heaptape::cli {
 namespace {
@@ -39,6 +43,8 @@ constexpr CommandHelp kPeakHelp{.usage = "heaptape peak [options] [TAPE]",
                                 .purpose =
                                     "What was live when the heap was largest, as a tree: heaptape report --peak.",
                                 .more = "'heaptape report --help' explains the tree.\n"};
+
+constexpr std::size_t kTreeLines = 10; // of the processes of a run
 
 // The command line, before it is a request.
 struct Wishes {
@@ -137,6 +143,11 @@ int run(const char* command, const CommandHelp& help, Wishes wishes, Arguments a
   const Result<ReportPage> page = make_report(view.value(), std::move(request));
   if (!page) return fail(page.error());
   Output output;
+  if (!wishes.json && !wishes.tape.run.empty() && page.value().overview) {
+    if (const Result<Run> run = read_run(wishes.tape.run))
+      output.print("{}: {}\n{}\n", printable(wishes.tape.run), processes_text(run.value()),
+                   run_tree_text(run.value(), kTreeLines, style.value()));
+  }
   output.print("{}", wishes.json
                          ? report_json(view.value(), page.value())
                          : report_text(view.value(), page.value(), {.style = style.value(), .expand = wishes.expand}));

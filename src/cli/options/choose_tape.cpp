@@ -9,13 +9,17 @@
 #include <cerrno>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "base/near_word.h"
 #include "base/number_text.h"
 #include "cli/options/by_pid.h"
 #include "cli/terminal/console.h"
+#include "report/pages/run.h"
+#include "report/pages/run_text.h"
 #include "tape/format.h"
 
 namespace heaptape::cli {
@@ -23,6 +27,9 @@ namespace {
 
 constexpr std::string_view kPidHelp =
     "instead of TAPE: a program that is being recorded, by its id or name ('heaptape ps'), up to now";
+
+constexpr std::string_view kProcessHelp =
+    "if TAPE is a run ('record --follow'): which process, by id or name (default: the one with the largest peak)";
 
 // One too many ends in a choice of both, which is refused.
 void take_pid(TapeChoice& tape, const std::string& text) {
@@ -50,31 +57,84 @@ std::vector<std::string> tapes_in(const std::string& folder) {
 
 } // namespace
 
+namespace {
+
+struct Newest {
+  std::string name;
+  timespec time{};
+
+  void offer(std::string_view candidate, const timespec& at) {
+    if (!name.empty() && std::tie(time.tv_sec, time.tv_nsec) >= std::tie(at.tv_sec, at.tv_nsec)) return;
+    name = candidate;
+    time = at;
+  }
+};
+
+// When the run in this folder last changed; nothing: it is not one.
+std::optional<timespec> time_of_run(int folder, const std::string& name) {
+  struct stat list {};
+  if (::fstatat(folder, (name + "/processes.jsonl").c_str(), &list, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+  return list.st_mtim;
+}
+
+// RUN:PID, RUN/PID and RUN/NAME as the run and the process; nothing: it is none of them.
+std::optional<std::pair<std::string, std::string>> split_run(const std::string& text) {
+  const std::size_t at = text.find_last_of(":/");
+  if (at == std::string::npos || at == 0 || at + 1 == text.size()) return std::nullopt;
+  std::string run = text.substr(0, at);
+  if (!is_run(run)) return std::nullopt;
+  return std::pair(std::move(run), text.substr(at + 1));
+}
+
+Result<> choose_in_run(TapeChoice& tape) {
+  std::string wanted = tape.process, folder = tape.path;
+  if (!is_there(folder)) {
+    auto parts = split_run(folder);
+    if (!parts) return Unit{};
+    std::tie(folder, wanted) = std::move(*parts);
+  } else if (!is_run(folder)) {
+    if (tape.process.empty()) return Unit{};
+    return Error{ErrorCode::Usage, "--process chooses in a run, and " + printable(folder) + " is not one"};
+  }
+  const Result<Run> run = read_run(folder);
+  if (!run) return run.error();
+  const Result<std::size_t> chosen =
+      wanted.empty() ? main_of_run(run.value(), tape.like) : find_in_run(run.value(), wanted);
+  if (!chosen) return chosen.error();
+  const RunProcess& process = run.value().programs[chosen.value()];
+  tape.path = process.tape;
+  tape.run = folder;
+  tape.program = process.name;
+  if (wanted.empty() && run.value().programs.size() > 1)
+    say(fmt::format("{} (pid {}), the largest peak of {}; --process PID or NAME opens another", printable(process.tape),
+                    process.pid, processes_text(run.value())));
+  return Unit{};
+}
+
+} // namespace
+
 Result<std::string> newest_tape(const std::string& folder) {
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), ::closedir);
-  std::string newest;
-  timespec newest_time{};
+  Newest newest;
   while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr) {
     struct stat status {};
     const std::string_view name = entry->d_name;
-    if (!name.ends_with(".tape") || ::fstatat(::dirfd(entries.get()), entry->d_name, &status, 0) != 0) continue;
-    if (!S_ISREG(status.st_mode)) continue;
-    const timespec& time = status.st_mtim;
-    if (newest.empty() || std::tie(newest_time.tv_sec, newest_time.tv_nsec) < std::tie(time.tv_sec, time.tv_nsec)) {
-      newest = name;
-      newest_time = time;
-    }
+    if (name == "." || name == ".." || ::fstatat(::dirfd(entries.get()), entry->d_name, &status, 0) != 0) continue;
+    if (S_ISREG(status.st_mode) && name.ends_with(".tape")) newest.offer(name, status.st_mtim);
+    if (!S_ISDIR(status.st_mode)) continue;
+    if (const auto time = time_of_run(::dirfd(entries.get()), entry->d_name)) newest.offer(name, *time);
   }
-  if (newest.empty()) {
+  if (newest.name.empty()) {
     return Error{ErrorCode::NotFound,
                  "no *.tape in this directory; give one, or make one with 'heaptape record PROGRAM'"};
   }
-  return newest;
+  return newest.name;
 }
 
 bool may_be_tape(const std::string& word) {
   struct stat facts {};
-  return word.ends_with(".tape") || (::stat(word.c_str(), &facts) == 0 && !S_ISDIR(facts.st_mode));
+  if (word.ends_with(".tape") || (::stat(word.c_str(), &facts) == 0 && !S_ISDIR(facts.st_mode))) return true;
+  return is_run(word) || split_run(word).has_value();
 }
 
 bool is_tape(const std::string& path) {
@@ -84,7 +144,9 @@ bool is_tape(const std::string& path) {
 }
 
 std::string take_tape_at_end(std::vector<std::string>& words) {
-  if (words.empty() || !(words.back().ends_with(".tape") || is_tape(words.back()))) return {};
+  if (words.empty() ||
+      !(words.back().ends_with(".tape") || is_tape(words.back()) || words.back().ends_with(".run")))
+    return {};
   std::string tape = std::move(words.back());
   words.pop_back();
   return tape;
@@ -93,6 +155,7 @@ std::string take_tape_at_end(std::vector<std::string>& words) {
 void TapeChoice::add_pid(OptionList& list) {
   list.each(
       "-p,--pid PID", [this](const std::string& text) { take_pid(*this, text); }, kPidHelp);
+  list.text("--process WHICH", process, kProcessHelp);
 }
 
 void TapeChoice::add(OptionList& list) {
@@ -104,6 +167,9 @@ void add_two(OptionList& list, TapeChoice& before, TapeChoice& after) {
   const auto next = [&before, &after]() -> TapeChoice& { return before.is_named() ? after : before; };
   list.each(
       "-p,--pid PID", [next](const std::string& text) { take_pid(next(), text); }, kPidHelp);
+  list.each(
+      "--process WHICH", [&before, &after](const std::string& text) { before.process = after.process = text; },
+      kProcessHelp);
   list.each_word("TAPE", 2, [next](const std::string& text) { next().path = text; });
 }
 
@@ -137,14 +203,18 @@ Result<> choose_tape(TapeChoice& tape) {
     Result<std::string> path = flushed_tape_of(*tape.pid);
     if (!path) return path.error();
     tape = {.path = std::move(path).value(), .pid = {}, .is_live = true};
+    return Unit{};
   }
-  if (!tape.path.empty() && !is_there(tape.path)) return no_such_tape(tape.path);
-  if (!tape.path.empty()) return Unit{};
+  if (!tape.path.empty()) {
+    if (!is_there(tape.path) && !split_run(tape.path)) return no_such_tape(tape.path);
+    return choose_in_run(tape);
+  }
   Result<std::string> newest = newest_tape(".");
   if (!newest) return newest.error();
   tape.path = newest.value();
-  say(tape.path + " (the newest tape here)");
-  return Unit{};
+  const bool run = is_run(tape.path);
+  if (!run || !tape.process.empty()) say(tape.path + (run ? " (the newest run here)" : " (the newest tape here)"));
+  return choose_in_run(tape);
 }
 
 Result<TapeReader> open_chosen_tape(TapeChoice& tape) {

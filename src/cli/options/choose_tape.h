@@ -11,10 +11,10 @@
 
 namespace heaptape::cli {
 
-// The newest *.tape of a folder; NotFound when there is none.
+// The newest *.tape of a folder, or the newest run in it (*.run, or a folder with a list of processes); NotFound when there is none.
 Result<std::string> newest_tape(const std::string& folder);
 
-// Whether a word of the command line that may be a tape is one: it is named *.tape, or there is such a file.
+// Whether a word of the command line that may be a tape is one: it is named *.tape, or there is such a file, or it means a run.
 bool may_be_tape(const std::string& word);
 
 // Whether there is a file of this name that begins as tapes do.
@@ -28,12 +28,16 @@ std::string take_tape_at_end(std::vector<std::string>& words);
 struct TapeChoice {
   std::string path;               // of TAPE; empty: that of the program, or the newest here
   std::optional<std::string> pid; // of -p, as it was typed
-  bool is_live = false; // after choose_tape(): of a running program, with everything on it that had happened by then
+  std::string process{}; // of --process: which of a run's, a process id or a name; empty: the one that matters most
+  std::string like{};    // a name that is preferred where nothing is wished
+  bool is_live = false;  // after choose_tape(): of a running program, with everything on it that had happened by then
 
   // Declares -p PID and TAPE; a command that finds its tape among other words declares -p PID alone. It must stay where it is until
   // the options are parsed.
   void add(OptionList& list);
   void add_pid(OptionList& list);
+  // After choose_tape(): what it was chosen from, if that was a run, and the name of the program.
+  std::string run{}, program{};
   bool is_named() const { return !path.empty() || pid; }
 };
 
@@ -47,7 +51,8 @@ Result<> check_choice(TapeChoice& tape);
 // The same sentence wherever a tape is missing, with the name that was probably meant.
 Error no_such_tape(const std::string& path);
 
-// Sets the path: that of the program's recording, after everything has been put onto it, or of the newest tape in the current directory.
+// Where TAPE is a run (docs/guide/runs.md), RUN:PID, RUN/PID or RUN/NAME, or --process chooses in it, the path becomes that of a tape in it.
+// Otherwise sets the path: that of the program's recording, after everything has been put onto it, or of the newest tape in the current directory.
 // Says on standard error which it is.
 Result<> choose_tape(TapeChoice& tape);
 

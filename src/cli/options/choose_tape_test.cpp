@@ -38,6 +38,17 @@ TEST_F(NewestTape, LastChangedTapeIsMeant) {
   EXPECT_EQ(newest_tape(folder_).value(), "b.tape");
 }
 
+// With --follow, "newest tape" was whichever process ended last.
+TEST_F(NewestTape, ARunCountsAsOneThing) {
+  std::filesystem::create_directory(folder_ + "/make.run");
+  file("a.tape", 1'000);
+  file("make.run/last.tape", 3'000);
+  file("make.run/processes.jsonl", 3'000);
+  EXPECT_EQ(newest_tape(folder_).value(), "make.run");
+  file("b.tape", 4'000);
+  EXPECT_EQ(newest_tape(folder_).value(), "b.tape");
+}
+
 TEST_F(NewestTape, WithoutOneTheUserIsToldHowToGetOne) {
   EXPECT_EQ(newest_tape(folder_).error().code, ErrorCode::NotFound);
   EXPECT_NE(newest_tape(folder_ + "/none").error().sentence.find("heaptape record"), std::string::npos);

@@ -7,6 +7,7 @@
 #include "base/number_text.h"
 #include "collector/options/function_options.h"
 #include "collector/options/option_values.h"
+#include "collector/options/tape_name.h"
 
 namespace heaptape {
 namespace {
@@ -26,13 +27,6 @@ std::optional<std::string> lookup(const char* const* environment, std::string_vi
     }
   }
   return std::nullopt;
-}
-
-// A folder's name as part of a tape's name, where % has a meaning.
-std::string as_pattern(std::string_view folder) {
-  std::string pattern;
-  for (const char c : folder) pattern += c == '%' ? std::string("%%") : std::string(1, c);
-  return pattern;
 }
 
 std::string size_variable(std::uint64_t bytes) { return "HEAPTAPE_MAX_TAPE=" + std::to_string(bytes); }
@@ -91,6 +85,10 @@ Result<RecordOptions> options_from_environment(const char* const* environment) {
   if (!live) return live.error();
   collector.live = std::move(live).value();
   collector.follow = options.follow;
+  if (auto run = lookup(environment, "HEAPTAPE_RUN"); run && !run->empty() && options.follow)
+    collector.run = as_pattern(*run);
+  else if (options.follow && collector.tape_named && names_run(collector.tape))
+    collector.run = collector.tape;
   if (options.follow) collector.tape_named = collector.force = false;
   return options;
 }

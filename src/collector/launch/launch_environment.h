@@ -7,6 +7,7 @@
 //   HEAPTAPE_CPU          samples per second (--cpu)    HEAPTAPE_HEAP        0: no heap events (--no-heap)
 //   HEAPTAPE_SYMBOLS      0: no names (--no-symbols)    HEAPTAPE_INDEX       0: no index (--no-index)
 //   HEAPTAPE_ALLOC_FN     functions, separated by commas (--alloc-fn); HEAPTAPE_FREE_FN (--free-fn)
+//   HEAPTAPE_RUN          folder of the run that a followed program belongs to
 //   HEAPTAPE_TAPE         0: no tape (--no-tape)        and those of live_options.h
 //
 //   HEAPTAPE_RUNTIME_DIR  folder of the control sockets (collector/control/control_folder.h)

@@ -1,6 +1,7 @@
 #include "collector/launch/launcher.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -102,13 +104,19 @@ public:
       permission.value().write_end.reset();
       // Killed while it waits: the program is, too.
       inherited.restore_for_program();
-      char go = 0;
-      if (::read(permission.value().read_end.get(), &go, 1) != 1) ::_exit(0);
-      exec.execute();
+      char go[PIPE_BUF] = {};
+      if (::read(permission.value().read_end.get(), go, sizeof go - 1) < 1) ::_exit(0);
+      if (go[1] != 0) {
+        std::vector<std::string> in_run = environment; // there is one thread, so memory may be allocated here
+        in_run.push_back("HEAPTAPE_RUN=" + std::string(go + 1));
+        ExecArguments(program, in_run).execute();
+      } else {
+        exec.execute();
+      }
       const int reason = errno;
       (void)!::write(failure.value().write_end.get(), &reason, sizeof reason);
       // Not before the collector knows that there is nothing to record.
-      (void)!::read(permission.value().read_end.get(), &go, 1);
+      (void)!::read(permission.value().read_end.get(), go, 1);
       ::_exit(kNotFound);
     }
     return PendingProgram(pid, std::move(permission.value().write_end), std::move(failure.value().read_end));
@@ -116,10 +124,10 @@ public:
 
   pid_t pid() const { return pid_; }
 
-  // 0: it runs. Else the errno of exec, or -1 when it was killed before.
-  int let_go() {
-    const char go = 1;
-    const bool waiting = ::write(permission_.get(), &go, 1) == 1;
+  // 0: it runs. Else the errno of exec, or -1 when it was killed before. `run`: the folder of its run, absolute; empty: there is none.
+  int let_go(const std::string& run) {
+    const std::string go = "\1" + run;
+    const bool waiting = ::write(permission_.get(), go.data(), go.size()) == static_cast<ssize_t>(go.size());
     int reason = 0;
     const ssize_t got = ::read(failure_.get(), &reason, sizeof reason); // nothing when exec closed the other end
     if (waiting && got == 0) return 0;
@@ -185,6 +193,13 @@ std::string killed_text(int signal, const std::string& tape) {
          decimal_text(static_cast<double>(last_us) / 1e6, 2) + " s; what came later, names and index are missing";
 }
 
+// The folder of the run that the tape is in, as programs elsewhere can find it.
+std::string run_of(const Launch& launch, const std::string& tape) {
+  if (launch.options.collector.run.empty() || tape.empty()) return {};
+  std::string folder = std::filesystem::absolute(tape).parent_path().lexically_normal();
+  return folder.size() + 2 < PIPE_BUF ? folder : std::string();
+}
+
 } // namespace
 
 int exit_status_of(int wait_status) {
@@ -225,7 +240,7 @@ Result<LaunchOutcome> launch(const Launch& launch) {
     program.value().reap();
     inherited.let_signals_act();
   }
-  if (const int reason = program.value().let_go(); reason != 0) {
+  if (const int reason = program.value().let_go(run_of(launch, tape.value())); reason != 0) {
     call_off();
     const int status = program.value().reap();
     if (reason < 0) return LaunchOutcome{exit_status_of(status), ""};

@@ -49,5 +49,13 @@ TEST(ProcFiles, AProcessThatIsGoneHasNoFacts) {
   EXPECT_EQ(proc.facts().count("command"), 0u);
 }
 
+TEST(StartedName, IsTheLinksAndTheScripts) {
+  EXPECT_EQ(started_name("/usr/bin/redis-check-rdb", "redis-server", "redis-server"), "redis-server");
+  EXPECT_EQ(started_name("/usr/bin/bash", "/bin/bash", "run.sh"), "run.sh");
+  EXPECT_EQ(started_name("/usr/bin/a-very-long-program-name", "x", "a-very-long-pro"), "a-very-long-program-name");
+  EXPECT_EQ(started_name("/usr/bin/busybox", "./a-very-long-link-name", "a-very-long-lin"), "a-very-long-link-name");
+  EXPECT_EQ(started_name("/usr/bin/worker", "x", "pool/1"), "pool_1");
+}
+
 } // namespace
 } // namespace heaptape

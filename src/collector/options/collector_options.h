@@ -31,6 +31,11 @@ struct CollectorOptions {
   bool write_tape = true;           // false: what is recorded goes to the watcher alone
   std::uint64_t max_tape_bytes = 0; // stop recording there; 0: no limit
   bool follow = false;              // children have collectors of their own
+  // The folder in which all processes have their tapes, and a list of them (recording/run_list.h); placeholders as in
+  // `tape`. Empty: there is none. With `run_begins` this is the first process: the folder is made, and one that exists
+  // is treated as such a tape would be.
+  std::string run{};
+  bool run_begins = false;
   bool free_stacks = true;
   std::uint32_t max_depth = wire::kDefaultMaxDepth;
   wire::OnFull on_full = wire::OnFull::Wait;

@@ -1,9 +1,13 @@
 #include "collector/options/tape_name.h"
 
+#include <dirent.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
+#include <string_view>
 
 #include "base/path_text.h"
 
@@ -56,6 +60,64 @@ Result<TapeWriter> create_tape(const CollectorOptions& options, const TapeNameFa
     const bool taken = !writer.ok() && writer.error().code == ErrorCode::Exists;
     if (!taken || options.tape_named || number > kMostTries) return writer;
     create.path = numbered_tape_name(name, number);
+  }
+}
+
+std::string as_pattern(std::string_view folder) {
+  std::string pattern;
+  for (const char c : folder) pattern += c == '%' ? std::string("%%") : std::string(1, c);
+  return pattern;
+}
+
+bool names_run(const std::string& output) {
+  return !output.ends_with(".tape") && output.find("%p") == std::string::npos;
+}
+
+namespace {
+
+constexpr const char* kRunList = "processes.jsonl";
+
+// Takes the run in the folder away, and nothing else.
+void clear_run(const std::string& folder) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), ::closedir);
+  while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr) {
+    const std::string_view name = entry->d_name;
+    if (name.ends_with(".tape") || name == kRunList) ::unlinkat(::dirfd(entries.get()), entry->d_name, 0);
+  }
+}
+
+bool is_empty(const std::string& folder) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), ::closedir);
+  std::size_t count = 0;
+  while (entries && ::readdir(entries.get()) != nullptr && count <= 2) ++count;
+  return entries && count <= 2; // . and ..
+}
+
+} // namespace
+
+Result<std::string> make_run_folder(const CollectorOptions& options, const TapeNameFacts& facts) {
+  constexpr unsigned kMostTries = 1000;
+  std::string folder = expand_tape_name(options.run, facts);
+  const std::string first = folder;
+  for (unsigned number = 2;; ++number) {
+    if (::mkdir(folder.c_str(), 0700) == 0) return folder;
+    const int reason = errno;
+    struct stat status {};
+    const bool is_folder = reason == EEXIST && ::stat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+    if (is_folder && (!options.run_begins || is_empty(folder))) return folder;
+    if (is_folder && options.force) {
+      clear_run(folder);
+      return folder;
+    }
+    if (reason != EEXIST) {
+      const ErrorCode code = reason == ENOENT || reason == ENOTDIR ? ErrorCode::NotFound : ErrorCode::Denied;
+      return Error{code, "cannot make the folder '" + folder + "' for the run: " + std::strerror(reason)};
+    }
+    if (options.tape_named || number > kMostTries)
+      return Error{ErrorCode::Exists, "cannot make the folder '" + folder +
+                                          "' for the run: it already exists; choose another name with -o, or replace "
+                                          "what is in it with --force"};
+    folder = first + "." + std::to_string(number);
   }
 }
 

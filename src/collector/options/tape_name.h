@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <ctime>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "collector/options/collector_options.h"
@@ -27,6 +28,13 @@ std::string numbered_tape_name(const std::string& name, unsigned number);
 // unless --force was given.
 Result<TapeWriter> create_tape(const CollectorOptions& options, const TapeNameFacts& facts,
                                std::uint64_t start_realtime_ns);
+
+// The folder of the run that the options ask for, made if need be.
+Result<std::string> make_run_folder(const CollectorOptions& options, const TapeNameFacts& facts);
+// Whether a name that the user gave with --follow is that of a folder: it does not end in .tape, and is not a different one for each process.
+bool names_run(const std::string& output);
+// A folder's name as part of a tape's name, where % has a meaning.
+std::string as_pattern(std::string_view folder);
 
 // Whether a tape could be created there: the folder exists and may be written.
 Result<> check_tape_folder(const std::string& pattern);

@@ -24,6 +24,7 @@
 #include "collector/observe/unseen_children.h"
 #include "collector/options/function_options.h"
 #include "collector/options/tape_name.h"
+#include "collector/recording/run_list.h"
 
 namespace heaptape {
 
@@ -40,6 +41,16 @@ constexpr std::uint64_t kStatusPatienceMs = 2'000; // the launcher reaps the pro
 
 void futex_wake_all(std::atomic<std::uint32_t>& word) {
   ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+const char* started_by_text(wire::StartedBy how) {
+  switch (how) {
+  case wire::StartedBy::User: return "user";
+  case wire::StartedBy::Fork: return "fork";
+  case wire::StartedBy::Exec: return "exec";
+  case wire::StartedBy::Spawn: return "spawn";
+  }
+  return "user";
 }
 
 constexpr const char* kWrittenOver = "the program wrote over the memory that it shares with heaptape: what was "
@@ -151,8 +162,16 @@ Result<> Collector::create_tape(pid_t program_pid) {
   const std::uint64_t wall_ns = tape_start_realtime_ns_ = realtime_ns();
   const TapeNameFacts facts{static_cast<std::uint32_t>(program_pid), program_name_,
                             static_cast<std::time_t>(wall_ns / 1'000'000'000)};
+  CollectorOptions named = options_;
+  if (options_.write_tape && !options_.run.empty()) {
+    const Result<std::string> folder = make_run_folder(options_, facts);
+    if (!folder) return folder.error();
+    run_folder_ = folder.value();
+    named.tape = as_pattern(run_folder_) + "/%n.%p.tape";
+    named.tape_named = named.force = false;
+  }
   if (options_.write_tape) {
-    Result<TapeWriter> writer = heaptape::create_tape(options_, facts, wall_ns);
+    Result<TapeWriter> writer = heaptape::create_tape(named, facts, wall_ns);
     if (!writer.ok()) return writer.error();
     writer_.emplace(std::move(writer).value());
     tape_path_ = writer_->path();
@@ -172,6 +191,12 @@ Result<> Collector::create_tape(pid_t program_pid) {
   }
   created_ = true;
   leave_word();
+  list_start(run_folder_, {.pid = program_pid,
+                           .parent = origin_.parent != 0 ? origin_.parent : ProcFiles(program_pid).parent(),
+                           .name = std::string(base_name(program_name_)),
+                           .tape = std::string(base_name(tape_path_)),
+                           .started_by = started_by_text(origin_.started_by),
+                           .time_ns = wall_ns});
   // Before the program runs, so that anyone who sees it can ask. A recording without this socket is still a recording.
   if (Result<std::unique_ptr<ControlServer>> opened = ControlServer::open(program_pid, [this] { wake(); })) {
     control_ = std::move(opened).value();
@@ -275,9 +300,7 @@ Meta Collector::known_facts() const {
   meta["name"] = base_name(program_name_);
   meta["start_monotonic_ns"] = std::to_string(tape_start_ns_);
   if (origin_.started_by == wire::StartedBy::User) return meta;
-  meta["started_by"] = origin_.started_by == wire::StartedBy::Fork   ? "fork"
-                       : origin_.started_by == wire::StartedBy::Exec ? "exec"
-                                                                     : "spawn";
+  meta["started_by"] = started_by_text(origin_.started_by);
   if (origin_.parent != 0) meta["parent_pid"] = std::to_string(origin_.parent);
   if (!origin_.parent_tape.empty()) meta["parent_tape"] = origin_.parent_tape;
   if (origin_.started_ns != 0) meta["started_monotonic_ns"] = std::to_string(origin_.started_ns);
@@ -320,7 +343,9 @@ ControlReply Collector::reply_to(const ControlRequest& request, Recording& recor
   reply.recording = recording.figures();
   reply.recording.collector = ::getpid();
   reply.recording.started_realtime_ns = tape_start_realtime_ns_;
-  reply.recording.program = recording.executable();
+  // By the name under which it was started, where that is a link's or a script's.
+  const std::string name(base_name(program_name_));
+  reply.recording.program = base_name(recording.executable()) == name ? recording.executable() : name;
   reply.recording.command = recording.command();
   reply.recording.parent = recording.parent();
   if (!tape_path_.empty()) reply.recording.tape = std::filesystem::absolute(tape_path_).lexically_normal();
@@ -470,6 +495,9 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
     result.problem = "recording stopped: " + note + "; the program goes on";
   result.tape = tape_path_;
   if (writer_) result.tape_fd.reset(::fcntl(writer_->fd(), F_DUPFD_CLOEXEC, 0));
+  result.run = run_folder_;
+  result.pid = program_;
+  result.program = base_name(program_name_);
   result.tape_bytes = writer_ ? writer_->bytes_written() : 0;
   if (watcher_) result.log = watcher_->file();
   result.files = std::move(recording.files());

@@ -55,6 +55,8 @@ struct CollectorResult {
   bool told = false;                 // the user has seen it already
   bool whole = true;                 // all that was recorded is on the tape: names and index may follow
   std::string program{};             // its name
+  pid_t pid = 0;
+  std::string run{};                 // the folder that the tape is in, if that is a run's
   std::vector<std::string> before{}; // programs that the process was before, "NAME -> TAPE"
   std::vector<std::string> unseen{}; // sentences about what was meant, maybe, but is not on the tape
   std::string became{}; // path or name of a program that cannot be recorded, as the program noted it before its exec
@@ -77,6 +79,7 @@ public:
   // is 0. `program_pid` is used for their names.
   Result<> create_tape(pid_t program_pid);
   const std::string& tape_path() const { return tape_path_; }
+  const std::string& run_folder() const { return run_folder_; }
   int memory_fd() const { return memory_.fd(); }
   // After create_tape(): a sentence when there is no control socket.
   const std::string& unreachable() const { return unreachable_; }
@@ -127,6 +130,7 @@ private:
   Tell tell_{};
   std::uint64_t kill_at_ns_ = 0; // after the program was asked to end: when to kill it
   std::string tape_path_;
+  std::string run_folder_; // of a run, else empty
   std::uint64_t tape_start_ns_ = 0;
   std::uint64_t tape_start_realtime_ns_ = 0;
   bool stop_asked_ = false;

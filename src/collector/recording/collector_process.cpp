@@ -12,11 +12,13 @@
 #include <cstring>
 #include <utility>
 
+#include "base/path_text.h"
 #include "collector/observe/program_end.h"
 #include "collector/options/tape_name.h"
 #include "collector/recording/collector.h"
 #include "collector/recording/hello.h"
 #include "collector/recording/process_recording.h"
+#include "collector/recording/run_list.h"
 #include "collector/recording/summary_text.h"
 #include "wire/handshake.h"
 
@@ -46,6 +48,7 @@ int exit_status(const CollectorResult& result) { return result.problem.empty() ?
 // Only a tape that holds the whole recording: when the disk is full, its last bytes have better uses.
 void finish(const CollectorOptions& options, CollectorResult& result) {
   if (options.finish && !result.tape.empty() && result.whole) options.finish(result);
+  list_end(result.run, result.pid, result.program, std::string(base_name(result.tape)), result.summary);
 }
 
 // Names and index, then the last words. A limit on CPU time counts anew in a new process; only one thread is left here.
@@ -172,6 +175,8 @@ int collect_for(int socket_fd, const CollectorOptions& given, const CollectFor& 
     refuse(socket.get(), "the recorder and this heaptape have different versions");
     return 1;
   }
+  // The collector of the program before exec has the name, or had it; it cannot be reached from here.
+  if (hello.started_by == wire::StartedBy::Exec) options.tape_named = options.force = false;
   Result<SharedMemory> memory = SharedMemory::create(options);
   if (!memory.ok()) {
     refuse(socket.get(), memory.error().sentence);

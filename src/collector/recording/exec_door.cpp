@@ -3,11 +3,13 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
@@ -20,6 +22,7 @@ namespace heaptape {
 namespace {
 
 constexpr std::size_t kMostVisitors = 64;
+constexpr rlim_t kFewDescriptors = 64;
 
 // Nobody can guess it, so nobody waits there before us.
 std::string random_name() {
@@ -38,21 +41,25 @@ bool may_come(const ucred& peer) { return peer.uid == ::geteuid() || peer.uid ==
 } // namespace
 
 std::unique_ptr<ExecDoor> ExecDoor::open(std::function<void()> wake) {
+  // Where descriptors are few, the recording needs them itself.
+  rlimit descriptors{};
+  if (::getrlimit(RLIMIT_NOFILE, &descriptors) == 0 && descriptors.rlim_cur < kFewDescriptors) return nullptr;
   UniqueFd listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const std::string name = random_name();
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path + 1, name.data(), name.size());
   const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  if (!listener || ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), bytes) != 0 ||
+  UniqueFd stop(::eventfd(0, EFD_CLOEXEC));
+  if (!listener || !stop || ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), bytes) != 0 ||
       ::listen(listener.get(), static_cast<int>(kMostVisitors)) != 0)
     return nullptr;
-  return std::unique_ptr<ExecDoor>(new ExecDoor(std::move(listener), name, std::move(wake)));
+  return std::unique_ptr<ExecDoor>(new ExecDoor(std::move(listener), std::move(stop), name, std::move(wake)));
 }
 
-ExecDoor::ExecDoor(UniqueFd listener, std::string name, std::function<void()> wake)
-    : name_(std::move(name)), listener_(std::move(listener)), stop_(::eventfd(0, EFD_CLOEXEC)),
-      somebody_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), wake_(std::move(wake)), thread_([this] { run(); }) {}
+ExecDoor::ExecDoor(UniqueFd listener, UniqueFd stop, std::string name, std::function<void()> wake)
+    : name_(std::move(name)), listener_(std::move(listener)), stop_(std::move(stop)), wake_(std::move(wake)),
+      thread_([this] { run(); }) {}
 
 ExecDoor::~ExecDoor() {
   const std::uint64_t one = 1;
@@ -91,8 +98,7 @@ void ExecDoor::let_in() {
     visitors_.push_back(std::move(visitor));
     waiting_.store(true, std::memory_order_release);
   }
-  const std::uint64_t one = 1;
-  (void)!::write(somebody_.get(), &one, sizeof one);
+  came_.notify_all();
   wake_();
 }
 
@@ -102,8 +108,6 @@ std::optional<Visitor> ExecDoor::take() {
   Visitor visitor = std::move(visitors_.front());
   visitors_.pop_front();
   waiting_.store(!visitors_.empty(), std::memory_order_release);
-  std::uint64_t count = 0;
-  if (visitors_.empty()) (void)!::read(somebody_.get(), &count, sizeof count);
   return visitor;
 }
 
@@ -111,13 +115,11 @@ void ExecDoor::put_back(Visitor visitor) {
   const std::scoped_lock lock(mutex_);
   visitors_.push_front(std::move(visitor));
   waiting_.store(true, std::memory_order_release);
-  const std::uint64_t one = 1;
-  (void)!::write(somebody_.get(), &one, sizeof one);
 }
 
 void ExecDoor::wait(std::uint64_t most_ms) {
-  pollfd fd{somebody_.get(), POLLIN, 0};
-  (void)::poll(&fd, 1, static_cast<int>(most_ms));
+  std::unique_lock lock(mutex_);
+  came_.wait_for(lock, std::chrono::milliseconds(most_ms), [this] { return !visitors_.empty(); });
 }
 
 void send_away(const Visitor& visitor) {

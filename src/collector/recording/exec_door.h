@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -44,16 +45,16 @@ public:
   void close_in_child() { listener_.reset(); }
 
 private:
-  ExecDoor(UniqueFd listener, std::string name, std::function<void()> wake);
+  ExecDoor(UniqueFd listener, UniqueFd stop, std::string name, std::function<void()> wake);
   void run();
   void let_in();
 
   std::string name_;
   UniqueFd listener_;
-  UniqueFd stop_;     // eventfd
-  UniqueFd somebody_; // eventfd
+  UniqueFd stop_; // eventfd
   std::function<void()> wake_;
   std::mutex mutex_;
+  std::condition_variable came_;
   std::deque<Visitor> visitors_; // under the mutex
   std::atomic<bool> waiting_{false};
   std::thread thread_;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <ctime>
 #include <utility>
@@ -17,12 +18,14 @@
 #include "collector/observe/proc_files.h"
 #include "collector/options/tape_name.h"
 #include "collector/recording/hello.h"
+#include "collector/recording/run_list.h"
 
 namespace heaptape {
 
 namespace {
 
 constexpr std::uint64_t kLookAgainMs = 20;
+constexpr std::chrono::seconds kPatience{5}; // from exec to the loading of libraries
 
 // Renames "x.tape" to "x.1-env.tape", for the next program takes its name. The path afterwards; the old one when that fails.
 std::string moved_aside(const std::string& tape, std::size_t number, const std::string& program) {
@@ -90,9 +93,8 @@ CollectorResult ProcessRecording::run(UniqueFd link, const Collector::Tell& tell
   ends.push_back(std::make_unique<ProgramEnd>(std::move(link), [this] { wake(); }));
   while (true) {
     CollectorResult result = current_->run(*ends.back(), tell);
-    result.program = base_name(current_->program_name());
     if (!door_ || (result.left != Left::Replaced && result.left != Left::Handed)) return last(std::move(result));
-    std::optional<Visitor> visitor = next_program(*ends.back(), result.left);
+    std::optional<Visitor> visitor = next_program(*ends.back(), result);
     if (!visitor) return last(std::move(result));
     const pid_t next = visitor->pid;
     retire(result.left);
@@ -104,19 +106,21 @@ CollectorResult ProcessRecording::run(UniqueFd link, const Collector::Tell& tell
   }
 }
 
-// The one that is recorded next. None: the process has ended without one.
-std::optional<Visitor> ProcessRecording::next_program(const ProgramEnd& end, Left left) {
+// The one that is recorded next. None: it has noted that it becomes one that cannot be, or does not knock in time.
+std::optional<Visitor> ProcessRecording::next_program(const ProgramEnd& end, const CollectorResult& result) {
+  const Left left = result.left;
   const ProcFiles proc(program_);
+  const auto until = std::chrono::steady_clock::now() + kPatience;
   while (true) {
-    const bool gone = end.gone();
+    const bool gone = end.gone() || !result.became.empty() || std::chrono::steady_clock::now() > until;
     while (std::optional<Visitor> visitor = door_->take()) {
       const bool is_meant =
           visitor->pid == program_ || (left == Left::Handed && ProcFiles(visitor->pid).parent() == program_);
       if (is_meant) return visitor;
       send_away(*visitor);
     }
-    if (gone) return std::nullopt;
     if (const std::string path = proc.executable(); !path.empty() && left == Left::Replaced) unrecorded_ = path;
+    if (gone) return std::nullopt;
     door_->wait(kLookAgainMs);
   }
 }
@@ -128,6 +132,10 @@ bool ProcessRecording::take_in(Visitor visitor, CollectorResult& before) {
   options->program = proc.executable();
   options->command = proc.facts()["command"];
   std::string name = proc.started_as();
+  if (!before.run.empty()) {
+    options->run = as_pattern(before.run);
+    options->run_begins = false;
+  }
   const TapeNameFacts facts{static_cast<std::uint32_t>(visitor.pid), name, std::time(nullptr)};
   const std::string tape = expand_tape_name(options->tape, facts);
   if (before.tape == tape && !tape.empty()) {
@@ -175,6 +183,7 @@ void ProcessRecording::put_away(CollectorResult result) {
       earlier.finisher = 0;
     }
   }
+  list_end(result.run, result.pid, result.program, std::string(base_name(result.tape)), result.summary);
   earlier_.push_back(std::move(earlier));
 }
 

@@ -50,7 +50,7 @@ private:
   void become(std::unique_ptr<Collector> next);
   void retire(Left left);
   void wake();
-  std::optional<Visitor> next_program(const ProgramEnd& end, Left left);
+  std::optional<Visitor> next_program(const ProgramEnd& end, const CollectorResult& result);
   bool take_in(Visitor visitor, CollectorResult& before);
   void put_away(CollectorResult result);
   void await_finishers();

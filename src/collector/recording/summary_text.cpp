@@ -107,6 +107,7 @@ void print_result(const CollectorResult& result, bool quiet) {
   if (!result.problem.empty() && !result.told) print_line(result.problem);
   if (quiet) return;
   for (const std::string& remark : result.remarks) print_line(remark);
+  if (!result.run.empty()) return; // `heaptape record` shows the whole run
   const bool recorded = !result.tape.empty() || (result.attached && result.problem.empty()); // maybe for a log alone
   if (recorded) print_line(summary_text(result));
   for (const std::string& sentence : result.unseen) print_line(sentence);

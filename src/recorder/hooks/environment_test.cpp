@@ -111,5 +111,28 @@ TEST(HasRecorder, AnEntryOfTheListMustBeTheWholePath) {
   EXPECT_FALSE(has_recorder(nullptr, kLibrary));
 }
 
+TEST(CopyWithRecorder, WhatIsPutInIsTakenOutAgainWithoutATrace) {
+  for (const Strings& theirs : {Strings{"A=1", "B=2"}, Strings{}, Strings{"LD_PRELOAD=/lib/theirs.so", "A=1"},
+                                Strings{"A=1", "HEAPTAPE_CHECKPOINT=x"}}) {
+    for (const Strings& ours : {Strings{}, Strings{"HEAPTAPE_COLLECTOR=/bin/heaptape"},
+                                Strings{"HEAPTAPE_COLLECTOR=/bin/heaptape", "HEAPTAPE_QUIET=1", "HOME=/"}}) {
+      Words before(theirs), options(ours);
+      const PassedOn passed{kLibrary, options.environment(), "HEAPTAPE_SHM_DOOR=x", false};
+      std::vector<char*> copy(count_with_recorder(before.environment(), passed));
+      std::string preload(preload_bytes(before.environment(), passed), 'x');
+      copy_with_recorder(before.environment(), passed, copy.data(), preload.data());
+      Strings given;
+      for (char** at = copy.data(); *at != nullptr; ++at) given.emplace_back(*at);
+      EXPECT_LE(given.size() + 1, copy.size());
+      Words after(given);
+      EXPECT_TRUE(has_recorder(after.environment(), kLibrary));
+      EXPECT_STREQ(find_variable(after.environment(), "HEAPTAPE_SHM_DOOR"), "x");
+      restore_environment(after.environment(), kLibrary, false);
+      EXPECT_EQ(after.variables(), theirs);
+      EXPECT_EQ(after.page_size(), 4096u);
+    }
+  }
+}
+
 } // namespace
 } // namespace heaptape::recorder

@@ -7,6 +7,7 @@
 
 #include "base/format_into.h"
 #include "base/number_text.h"
+#include "base/path_text.h"
 #include "report/figures/pools.h"
 #include "report/pages/loss_text.h"
 #include "report/pages/odd_calls.h"
@@ -56,6 +57,7 @@ private:
 
   void run() {
     if (!meta("program").empty()) line("program", "{}", meta("program"));
+    if (!meta("name").empty() && meta("name") != base_name(meta("program"))) line("started as", "{}", meta("name"));
     if (!facts_.command.empty()) line("command", "{}", command_text(facts_.command));
     if (!meta("directory").empty()) line("directory", "{}", meta("directory"));
     if (!meta("options").empty()) line("options", "{}", meta("options"));
@@ -106,6 +108,11 @@ private:
       line(label, "unknown: only a finished tape says");
     else if (facts_.summary.losses.empty())
       line(label, "nothing");
+    label = "not seen";
+    for (const std::string& sentence : unseen_programs(tape_.meta())) {
+      line(label, "{}", sentence);
+      label = "";
+    }
     label = "damaged";
     for (const std::string& sentence : damage_sentences(tape_.damage())) {
       line(label, "{}", sentence);

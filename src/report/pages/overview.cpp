@@ -49,6 +49,7 @@ void add_unseen_events(const TapeView& view, std::vector<std::string>& sentences
   }
   if (findings.unread_events != 0)
     sentences.push_back(count_of(findings.unread_events, "event") + " in damaged parts of the tape");
+  for (std::string& sentence : unseen_programs(view.tape().meta())) sentences.push_back(std::move(sentence));
 }
 
 // A label in its column, then the text; what is too long goes on below it.

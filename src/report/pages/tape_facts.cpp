@@ -7,6 +7,7 @@
 
 #include "analysis/heap/heap_model.h"
 #include "analysis/index/summary_of.h"
+#include "base/number_text.h"
 #include "base/signal_name.h"
 #include "report/text/inherited_text.h"
 
@@ -68,6 +69,22 @@ std::string command_text(const std::vector<std::string>& command) {
   return text;
 }
 
+std::vector<std::string> unseen_programs(const Meta& meta) {
+  const auto text = [&](const char* name) {
+    const auto found = meta.find(name);
+    return found != meta.end() ? printable(found->second) : std::string();
+  };
+  std::vector<std::string> sentences;
+  if (const std::string count = text("unseen_children"); !count.empty())
+    sentences.push_back(count + (count == "1" ? " child process (" : " child processes (") + text("unseen_programs") +
+                        "); 'record --follow' records them too");
+  if (const std::string running = text("left_running"); !running.empty())
+    sentences.push_back("left running at the end: " + running);
+  if (const std::string became = text("became"); !became.empty())
+    sentences.push_back("what it became by exec, and could not be recorded: " + became);
+  return sentences;
+}
+
 const char* ending_name(Ending ending) {
   switch (ending) {
   case Ending::Exited: return "exited";
@@ -90,7 +107,7 @@ std::string ending_text(const Summary& summary, bool finished, bool abandoned) {
   case Ending::Exited: return fmt::format("exited with status {}{}", summary.ending_detail, note);
   case Ending::Killed: return fmt::format("killed by {}{}", signal_name(summary.ending_detail), note);
   case Ending::Replaced:
-    return "ran another program (exec), which is not on this tape; 'record --follow' records that too" + note;
+    return "became another program (exec), which has a tape of its own if it could be recorded" + note;
   case Ending::CollectorStopped: return "not seen, because recording stopped first" + note;
   case Ending::Unknown: break;
   }

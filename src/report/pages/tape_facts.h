@@ -30,6 +30,9 @@ std::vector<std::string> split_command(const std::string& command);
 // The command as one could type it into a shell, control characters escaped.
 std::string command_text(const std::vector<std::string>& command);
 
+// What the program did and is not on its tape, a sentence each: children, a program that it became.
+std::vector<std::string> unseen_programs(const Meta& meta);
+
 // "exited with status 3", "killed by SIGSEGV", ...
 std::string ending_text(const Summary& summary, bool finished, bool abandoned = false);
 // "exited", "killed", "replaced", "collector stopped", "unknown"
