@@ -21,6 +21,7 @@ std::string chunk_type_name(std::uint8_t type) {
   case ChunkType::Maps: return "MAPS";
   case ChunkType::Cpu: return "CPU";
   case ChunkType::Pools: return "POOLS";
+  case ChunkType::Resident: return "RESIDENT";
   }
   return "type " + std::to_string(type);
 }

@@ -9,6 +9,7 @@
 #include "tape/event_decoder.h"
 #include "tape/event_encoder.h"
 #include "tape/maps_codec.h"
+#include "tape/residency.h"
 #include "tape/payload_fuzz_input.h"
 #include "tape/symbols_codec.h"
 
@@ -56,6 +57,20 @@ void check_symbols(std::span<const std::byte> input, Symbols& symbols) {
 }
 
 // Every moment is in order, and can be put on a tape again.
+void check_residency(std::span<const std::byte> input) {
+  ResidentFacts facts;
+  if (!parse_residency(input, facts) || !facts.highest) return;
+  std::uint64_t end = 0;
+  for (const ResidentRun& run : facts.highest->runs) {
+    HT_CHECK(run.begin >= end && run.begin < run.end);
+    end = run.end;
+  }
+  std::vector<std::byte> payload;
+  put_residency(&*facts.highest, facts.peak_rss_bytes, payload);
+  ResidentFacts back;
+  HT_CHECK(parse_residency(payload, back) && back.highest == facts.highest);
+}
+
 void check_maps(std::span<const std::byte> input) {
   Maps maps;
   (void)parse_maps(input, maps);
@@ -114,6 +129,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   case format::ChunkType::Symbols: check_symbols(input, symbols); break;
   case format::ChunkType::Stacks: check_stacks(input); break;
   case format::ChunkType::Maps: check_maps(input); break;
+  case format::ChunkType::Resident: check_residency(input); break;
   case format::ChunkType::Cpu: check_cpu(input); break;
   default: check_events(input);
   }

@@ -42,6 +42,7 @@ const std::vector<Sample>& TapeReader::samples() const { return state_->tape.sam
 const std::vector<Mark>& TapeReader::marks() const { return state_->tape.marks; }
 const std::vector<Pool>& TapeReader::pools() const { return state_->tape.pools; }
 const Maps& TapeReader::maps() const { return state_->tape.maps; }
+const ResidentFacts& TapeReader::resident() const { return state_->tape.resident; }
 const CpuProfile& TapeReader::cpu() const { return state_->tape.cpu; }
 const std::optional<Summary>& TapeReader::summary() const { return state_->tape.summary; }
 const Symbols& TapeReader::symbols() const { return state_->tape.symbols; }

@@ -16,6 +16,7 @@
 #include "tape/cpu_profile.h"
 #include "tape/event.h"
 #include "tape/maps.h"
+#include "tape/residency.h"
 #include "tape/symbols.h"
 #include "tape/tape_parts.h"
 
@@ -45,6 +46,7 @@ public:
   const std::vector<Mark>& marks() const;        // in order
   const std::vector<Pool>& pools() const;        // by number; a damaged tape may lack some
   const Maps& maps() const;                      // empty: an older tape, or /proc could not be read
+  const ResidentFacts& resident() const;         // empty: an older tape, or the kernel did not say
   const CpuProfile& cpu() const;                 // stacks it names are on the tape, or 0
   const std::optional<Summary>& summary() const; // absent: the recording was cut off, or is still running
   const Symbols& symbols() const;                // empty: the tape was never symbolized, or nothing was known

@@ -122,6 +122,7 @@ private:
     case ChunkType::Marks:
     case ChunkType::Pools:
     case ChunkType::Maps:
+    case ChunkType::Resident:
     case ChunkType::Cpu:
     case ChunkType::Symbols:
     case ChunkType::Summary:
@@ -161,6 +162,7 @@ private:
     case ChunkType::Marks: return parse_marks(raw, tape_.marks);
     case ChunkType::Pools: return parse_pools(raw, pools_);
     case ChunkType::Maps: return parse_maps(raw, tape_.maps);
+    case ChunkType::Resident: return parse_residency(raw, tape_.resident);
     case ChunkType::Cpu: return parse_cpu(raw, tape_.cpu);
     case ChunkType::Symbols: return parse_symbols(raw, tape_.symbols);
     case ChunkType::Summary: return parse_summary(raw, tape_.summary);

@@ -10,6 +10,7 @@
 #include "tape/contents.h"
 #include "tape/cpu_profile.h"
 #include "tape/maps.h"
+#include "tape/residency.h"
 #include "tape/symbols.h"
 #include "tape/tape_parts.h"
 #include "tape/tape_source.h"
@@ -29,6 +30,7 @@ struct LoadedTape {
   std::vector<Mark> marks{};
   std::vector<Pool> pools{};
   Maps maps{};
+  ResidentFacts resident{};
   CpuProfile cpu{};
   std::optional<Summary> summary{};
   Symbols symbols{};

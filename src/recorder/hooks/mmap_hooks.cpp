@@ -26,8 +26,9 @@ constexpr int kSetSeccomp = 22, kSetTsc = 26, kSeccompCall = 317;
   if (mapping == MAP_FAILED) return mapping;
   if ((protection & PROT_EXEC) != 0 && is_attached()) note_executable(as_address(mapping), size);
   if (!is_recording()) return mapping;
-  (void)record((flags & MAP_ANONYMOUS) != 0 ? EventKind::MmapAnonymous : EventKind::MmapFile, as_address(mapping), size,
-               site, true);
+  const std::uint64_t size_field = protection == PROT_NONE ? size | wire::kReservedBit : size;
+  (void)record((flags & MAP_ANONYMOUS) != 0 ? EventKind::MmapAnonymous : EventKind::MmapFile, as_address(mapping),
+               size_field, site, true);
   return mapping;
 }
 
