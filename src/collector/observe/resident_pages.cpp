@@ -60,6 +60,10 @@ bool ResidencyPace::due(std::uint64_t now_ns, std::uint64_t rss_bytes) {
   return spent_ns_ + expected <= kGrantNs + (now_ns - start_ns_) / kShare;
 }
 
+bool ResidencyPace::is_news(std::uint64_t rss_bytes) const {
+  return rss_bytes >= highest_looked_ + std::max(kMiB / 4, highest_looked_ / 100);
+}
+
 void ResidencyPace::looked(std::uint64_t cost_ns, std::uint64_t rss_bytes) {
   spent_ns_ += cost_ns;
   last_cost_ns_ = cost_ns;

@@ -23,6 +23,8 @@ class ResidencyPace {
 public:
   // `rss_bytes` is what is resident now; call it with every sample.
   bool due(std::uint64_t now_ns, std::uint64_t rss_bytes);
+  // For somebody who asks: there is more than ever, whatever it costs.
+  bool is_news(std::uint64_t rss_bytes) const;
   // It was looked, which took this long; there were `rss_bytes` when it began.
   void looked(std::uint64_t cost_ns, std::uint64_t rss_bytes);
 

@@ -25,6 +25,7 @@ bool is_other_file(pid_t pid, const std::string& path) {
 }
 
 constexpr std::uint64_t kMs = 1'000'000;
+constexpr std::uint64_t kFirstSampleAfter = kMs; // then ever farther apart, up to the next
 constexpr std::uint64_t kFirstSampleEvery = 10 * kMs;
 constexpr std::uint64_t kSamplesPerSpacing = 512; // then twice as far apart: an hour makes 5,000, a week 9,000
 constexpr std::uint64_t kUpkeepEvery = 250 * kMs;
@@ -51,7 +52,7 @@ Recording::Recording(const SharedMemory& memory, TapeWriter* writer, RecordingFa
     : memory_(memory), facts_(std::move(facts)), proc_(facts_.pid),
       stacks_(memory.nodes(), memory.config().node_capacity), modules_(memory.module_log()),
       sink_(writer, stacks_, facts_.max_tape_bytes), rings_(memory, threads_), desk_(memory), maps_(facts_.pid), pages_(facts_.pid),
-      sample_every_ns_(kFirstSampleEvery) {
+      sample_every_ns_(kFirstSampleAfter) {
   make_builder();
   const wire::Header& header = memory.header();
   const bool is_tsc = header.clock_is_tsc.load(std::memory_order_relaxed) != 0;
@@ -147,6 +148,8 @@ void Recording::flush() {
   write_pools();
   write_threads(true);
   write_samples();
+  while (pages_.looking() && !failed()) look_at_pages(20 * kMs);
+  pages_wanted_ |= pages_pace_.is_news(rss_bytes_);
   if (!maps_.reading()) maps_.begin(clock_.plain_us(clock_.now()));
   while (maps_.reading() && !failed()) read_maps(monotonic_ns(), 20 * kMs);
   while (pages_.looking() && !failed()) look_at_pages(20 * kMs);
@@ -262,6 +265,8 @@ void Recording::take_sample() {
   pages_wanted_ |= !pages_.looking() && pages_pace_.due(monotonic_ns(), rss_bytes_);
   if (samples_.size() >= kSamplesPerChunk) write_samples();
   if (++samples_taken_ % kSamplesPerSpacing == 0) sample_every_ns_ *= 2;
+  if (sample_every_ns_ < kFirstSampleEvery)
+    sample_every_ns_ = std::min(kFirstSampleEvery, sample_every_ns_ + sample_every_ns_ / 4);
 }
 
 // A few thousand mappings at a time, so that the rings do not wait.

@@ -61,6 +61,11 @@ std::vector<LedgerLine> lines_of(const StackNames& names, const MemoryPage& page
   return lines;
 }
 
+// Within half a percent.
+bool is_near_peak(const MemoryLedger& ledger) {
+  return ledger.peak_rss_bytes <= ledger.rss_bytes + ledger.rss_bytes / 200;
+}
+
 std::string ledger_text(const TapeView& view, const MemoryPage& page, const TextStyle& style) {
   const MemoryLedger& ledger = *page.ledger;
   const std::vector<LedgerLine> lines = lines_of(view.names(), page);
@@ -71,7 +76,7 @@ std::string ledger_text(const TapeView& view, const MemoryPage& page, const Text
     bytes = std::max(bytes, columns_of(bytes_text(line.bytes)));
     title = std::max(title, columns_of(line.title));
   }
-  std::string out = style.bold("Resident memory at its peak") +
+  std::string out = style.bold(is_near_peak(ledger) ? "Resident memory at its peak" : "Resident memory near its peak") +
                     style.dim(", " + bytes_text(ledger.total_bytes()) + " at " + duration_text(ledger.time_us)) + "\n";
   for (const LedgerLine& line : lines) {
     if (line.bytes == 0) continue;
@@ -90,8 +95,8 @@ std::string ledger_text(const TapeView& view, const MemoryPage& page, const Text
   const auto add = [&](const std::string& more) { note += (note.empty() ? "  " : "; ") + more; };
   if (!ledger.from_pages) add("an estimate: this tape does not say which pages were in memory");
   if (ledger.recorder_bytes != 0) add("without " + bytes_text(ledger.recorder_bytes) + " of heaptape's own");
-  if (ledger.peak_rss_bytes > ledger.rss_bytes + ledger.rss_bytes / 200) {
-    add("seen at " + bytes_text(ledger.total_bytes()) + ", the highest was " +
+  if (!is_near_peak(ledger)) {
+    add("looked at when it was " + bytes_text(ledger.total_bytes()) + "; the highest was " +
         bytes_text(ledger.peak_rss_bytes - ledger.recorder_bytes));
   }
   if (ledger.from_pages && !ledger.whole) add("not all of the address space was looked at");
@@ -135,9 +140,11 @@ MemoryPage make_memory_page(const TapeView& view, FrameFilter& filter) {
 }
 
 std::string resident_line(const MemoryLedger& ledger) {
-  const std::uint64_t peak =
-      ledger.peak_rss_bytes > ledger.rss_bytes ? ledger.peak_rss_bytes - ledger.recorder_bytes : ledger.total_bytes();
-  std::string text = bytes_text(peak) + " at its peak, at " + duration_text(ledger.time_us);
+  std::string text = is_near_peak(ledger)
+                         ? bytes_text(ledger.total_bytes()) + " at its peak, at "
+                         : bytes_text(ledger.peak_rss_bytes - ledger.recorder_bytes) + " at its peak; of " +
+                               bytes_text(ledger.total_bytes()) + " at ";
+  text += duration_text(ledger.time_us);
   std::vector<std::pair<std::uint64_t, const char*>> parts{{ledger.heap_bytes, "live heap"},
                                                            {ledger.mapping_bytes, "own mappings"},
                                                            {ledger.held_bytes, "held by the allocator"},
