@@ -9,8 +9,8 @@
 #include "tape/event_decoder.h"
 #include "tape/event_encoder.h"
 #include "tape/maps_codec.h"
-#include "tape/residency.h"
 #include "tape/payload_fuzz_input.h"
+#include "tape/residency.h"
 #include "tape/symbols_codec.h"
 
 namespace {

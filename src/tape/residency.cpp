@@ -46,7 +46,8 @@ bool parse_residency(std::span<const std::byte> payload, ResidentFacts& facts) {
   std::uint64_t at = 0;
   for (std::uint64_t left = count; left != 0; --left) {
     const std::uint64_t gap = reader.varint(), length = reader.varint();
-    if (!reader.ok() || gap >= kMostUnits || length < 2 || length / 2 >= kMostUnits || at + gap + length / 2 >= kMostUnits)
+    if (!reader.ok() || gap >= kMostUnits || length < 2 || length / 2 >= kMostUnits ||
+        at + gap + length / 2 >= kMostUnits)
       return false;
     at += gap;
     look.runs.push_back({at * kMapUnit, (at + length / 2) * kMapUnit, (length & 1) != 0});

@@ -29,7 +29,8 @@ TEST(Residency, WhatIsWrittenIsReadBack) {
 TEST(Residency, TheLookWithMostMemoryIsKeptAndTheHighestPeak) {
   const Residency low = look(1, 100), high = look(2, 300), late = look(3, 200);
   ResidentFacts facts;
-  for (const Residency* each : {&low, &high, &late}) ASSERT_TRUE(parse_residency(payload_of(each, each->rss_bytes), facts));
+  for (const Residency* each : {&low, &high, &late})
+    ASSERT_TRUE(parse_residency(payload_of(each, each->rss_bytes), facts));
   ASSERT_TRUE(parse_residency(payload_of(nullptr, 350), facts));
   EXPECT_EQ(facts.highest, high);
   EXPECT_EQ(facts.peak_rss_bytes, 350u);

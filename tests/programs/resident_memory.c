@@ -87,8 +87,7 @@ int main(int argc, char** argv) {
   pthread_barrier_wait(&g_ready);
   puts("ready");
   fflush(stdout);
-  while (getchar() != EOF) {
-  }
+  while (getchar() != EOF) {}
   pthread_barrier_wait(&g_end);
   pthread_join(thread, NULL);
   return 0;

@@ -1,15 +1,13 @@
 #include "analysis/heap/allocator_code.h"
 
-#include <algorithm>
 #include "base/path_text.h"
+#include <algorithm>
 
 namespace heaptape {
 
 namespace {
 
 constexpr std::string_view kRecorderFile = "libheaptape.so";
-
-
 
 } // namespace
 

@@ -15,7 +15,15 @@ constexpr std::size_t kRowsPerPart = std::size_t{1} << 15;
 constexpr std::uint64_t kMostBuckets = 1 << 14;
 constexpr auto kFirstKinds = static_cast<std::size_t>(EventKind::PoolAlloc); // kinds of the first layout
 
-enum class Section : std::uint8_t { Overview = 1, Owners = 2, Threads = 3, Mappings = 4, Growth = 5, PeakBlocks = 7, PeakMappings = 8 };
+enum class Section : std::uint8_t {
+  Overview = 1,
+  Owners = 2,
+  Threads = 3,
+  Mappings = 4,
+  Growth = 5,
+  PeakBlocks = 7,
+  PeakMappings = 8
+};
 
 // What is written and what is read is the same list of fields, so it stands here once: a field goes out, or comes in.
 struct Out {
@@ -341,7 +349,8 @@ bool FindingsParser::add(std::span<const std::byte> payload) {
   case Section::Overview: {
     if (overview_) return false;
     overview_ = true;
-    for (std::uint64_t* rows : {&owners_, &threads_, &mappings_, &growing_, &peak_blocks_, &peak_mappings_}) *rows = bytes.varint();
+    for (std::uint64_t* rows : {&owners_, &threads_, &mappings_, &growing_, &peak_blocks_, &peak_mappings_})
+      *rows = bytes.varint();
     In in{bytes};
     TimelineLevel finest;
     exchange_overview(in, findings_, finest);

@@ -11,13 +11,11 @@ namespace {
 
 using test::Story;
 
-TEST(TotalPeak, WithoutMappingsThereIsNone) {
-  EXPECT_FALSE(Story().make(0x1000, 100).findings().total_peak);
-}
+TEST(TotalPeak, WithoutMappingsThereIsNone) { EXPECT_FALSE(Story().make(0x1000, 100).findings().total_peak); }
 
 TEST(TotalPeak, IsAMomentOfItsOwnWithItsComposition) {
   Story story;
-  story.by(1, 1).make(0x1000, 50000).end(0x1000);           // the heap's peak: events 1 and 2
+  story.by(1, 1).make(0x1000, 50000).end(0x1000);                   // the heap's peak: events 1 and 2
   story.by(1, 2).make(0x1000, 3000).by(2, 3).map(0x10000, 0x10000); // the peak of both: event 4
   story.by(1, 2).unmap(0x10000, 0x10000).make(0x3000, 100);
   const Findings findings = story.findings();

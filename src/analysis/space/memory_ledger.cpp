@@ -32,8 +32,7 @@ const Sample* highest_sample(const TapeReader& tape) {
 class LedgerMaker {
 public:
   LedgerMaker(const TapeReader& tape, const HeapState& state)
-      : state_(state), space_(address_space_at(tape, state)),
-        is_allocators_(tape.modules(), tape.stacks()) {
+      : state_(state), space_(address_space_at(tape, state)), is_allocators_(tape.modules(), tape.stacks()) {
     ledger_.peak_rss_bytes = tape.resident().peak_rss_bytes;
   }
 
@@ -97,6 +96,16 @@ private:
     }
     for (std::size_t i = 0; i < space_.ranges.size(); ++i)
       lines_.push_back(line_of(space_.ranges[i], live[i].blocks != 0, with_blocks));
+    for (std::size_t i = 1; i < space_.ranges.size(); ++i) {
+      if (lines_[i] == Line::Other && is_guard(space_.ranges[i - 1], space_.ranges[i])) lines_[i] = Line::Stack;
+    }
+  }
+
+  // A thread without an event is not on the tape, but its stack looks like one: memory behind a little that is closed.
+  static bool is_guard(const SpaceRange& guard, const SpaceRange& stack) {
+    constexpr std::uint64_t kLargestGuard = std::uint64_t{1} << 20;
+    return guard.kind == RangeKind::Anonymous && stack.kind == RangeKind::Anonymous && stack.event == 0 &&
+           guard.event == 0 && guard.committed == 0 && guard.end == stack.begin && guard.bytes() <= kLargestGuard;
   }
 
   Line line_of(const SpaceRange& range, bool has_blocks, const std::unordered_set<StackId>& with_blocks) {
@@ -121,7 +130,8 @@ private:
 
   bool is_recorders(const SpaceRange& range) const {
     const std::string_view name = space_.names[range.name];
-    return name.starts_with(kRecorderMemory) || name == kRecorderTables || base_name(name).starts_with("libheaptape.so");
+    return name.starts_with(kRecorderMemory) || name == kRecorderTables ||
+           base_name(name).starts_with("libheaptape.so");
   }
 
   // Runs, ranges and blocks are all in order, so each is gone through once.

@@ -45,7 +45,7 @@ TEST(MemoryLedger, EachResidentByteHasOneLine) {
   const MemoryLedger ledger = ledger_of(tape);
   EXPECT_TRUE(ledger.from_pages && ledger.whole);
   EXPECT_EQ(ledger.heap_bytes, 0x2000u);
-  EXPECT_EQ(ledger.held_bytes, 0x2000u); // what lies around the block on the four pages of the heap
+  EXPECT_EQ(ledger.held_bytes, 0x2000u);    // what lies around the block on the four pages of the heap
   EXPECT_EQ(ledger.mapping_bytes, 0x3000u); // five pages were never touched
   EXPECT_EQ(ledger.file_bytes, 0x2000u);
   EXPECT_EQ(ledger.stack_bytes, 0x2000u);
@@ -63,11 +63,11 @@ TEST(MemoryLedger, AMappingThatHoldsBlocksIsTheAllocatorsAndCountsOnce) {
   story.by(1, 2).map(kMapped + 0x100000, 0x4000); // of the same stack, and empty
   SpaceTape tape(story.events());
   tape.add_maps(5, {{kHeap, kHeap + 0x1000, "rw-p", "[heap]"}});
-  tape.residency = Residency{.time_us = 40,
-                             .rss_bytes = 0x8000,
-                             .whole = true,
-                             .runs = {{kMapped, kMapped + 0x4000, false},
-                                      {kMapped + 0x100000, kMapped + 0x104000, false}}};
+  tape.residency =
+      Residency{.time_us = 40,
+                .rss_bytes = 0x8000,
+                .whole = true,
+                .runs = {{kMapped, kMapped + 0x4000, false}, {kMapped + 0x100000, kMapped + 0x104000, false}}};
   const MemoryLedger ledger = ledger_of(tape);
   EXPECT_EQ(ledger.heap_bytes, 0x1000u);
   EXPECT_EQ(ledger.held_bytes, 0x7000u);
@@ -80,7 +80,8 @@ TEST(MemoryLedger, IsNeverNegativeWhenMorePagesWereFoundThanTheKernelCounted) {
   story.make(kHeap, 100);
   SpaceTape tape(story.events());
   tape.add_maps(5, {{kHeap, kHeap + 0x4000, "rw-p", "[heap]"}});
-  tape.residency = Residency{.time_us = 20, .rss_bytes = 0x1000, .whole = true, .runs = {{kHeap, kHeap + 0x4000, false}}};
+  tape.residency =
+      Residency{.time_us = 20, .rss_bytes = 0x1000, .whole = true, .runs = {{kHeap, kHeap + 0x4000, false}}};
   const MemoryLedger ledger = ledger_of(tape);
   EXPECT_EQ(ledger.rss_bytes, 0x4000u);
   EXPECT_EQ(ledger.other_bytes, 0u);

@@ -18,7 +18,8 @@ constexpr CommandHelp kHelp{
     .usage = "heaptape report [options] [TAPE]",
     .purpose = "Shows what a program did with its heap: a first page with what stands out, then trees of the call "
                "stacks behind it. With --leaks, --peak, ... only those trees.",
-    .more = R"(A moment is a time (12.5s, 200ms), an event number, a mark set by the program, or start, peak, total-peak, end.
+    .more =
+        R"(A moment is a time (12.5s, 200ms), an event number, a mark set by the program, or start, peak, total-peak, end.
 A tree shows the innermost function first and its callers below it (--bottom-up), or main first (--top-down).
 Children and the line for pruned places add up to their parent exactly.
 

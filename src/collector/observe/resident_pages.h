@@ -53,7 +53,7 @@ public:
     bool whole = false;
   };
   std::optional<Look> go_on(std::uint64_t most_ns);
-  std::uint64_t cost_ns() const { return cost_ns_; }
+  std::uint64_t cost_ns() const { return cost_ns_; } // CPU time of the last look
 
 private:
   struct Part {

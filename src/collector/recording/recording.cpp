@@ -51,8 +51,8 @@ ClockReading program_clock(const wire::Header& header, bool is_tsc) {
 Recording::Recording(const SharedMemory& memory, TapeWriter* writer, RecordingFacts facts)
     : memory_(memory), facts_(std::move(facts)), proc_(facts_.pid),
       stacks_(memory.nodes(), memory.config().node_capacity), modules_(memory.module_log()),
-      sink_(writer, stacks_, facts_.max_tape_bytes), rings_(memory, threads_), desk_(memory), maps_(facts_.pid), pages_(facts_.pid),
-      sample_every_ns_(kFirstSampleAfter) {
+      sink_(writer, stacks_, facts_.max_tape_bytes), rings_(memory, threads_), desk_(memory), maps_(facts_.pid),
+      pages_(facts_.pid), sample_every_ns_(kFirstSampleAfter) {
   make_builder();
   const wire::Header& header = memory.header();
   const bool is_tsc = header.clock_is_tsc.load(std::memory_order_relaxed) != 0;

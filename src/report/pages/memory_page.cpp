@@ -56,8 +56,8 @@ std::vector<LedgerLine> lines_of(const StackNames& names, const MemoryPage& page
   };
   std::stable_sort(lines.begin(), lines.end(),
                    [](const LedgerLine& a, const LedgerLine& b) { return a.bytes > b.bytes; });
-  lines.push_back({"other_bytes", "other", ledger.other_bytes,
-                   pages ? "" : "free memory of the allocator, stacks, data"});
+  lines.push_back(
+      {"other_bytes", "other", ledger.other_bytes, pages ? "" : "free memory of the allocator, stacks, data"});
   return lines;
 }
 
@@ -140,10 +140,9 @@ MemoryPage make_memory_page(const TapeView& view, FrameFilter& filter) {
 }
 
 std::string resident_line(const MemoryLedger& ledger) {
-  std::string text = is_near_peak(ledger)
-                         ? bytes_text(ledger.total_bytes()) + " at its peak, at "
-                         : bytes_text(ledger.peak_rss_bytes - ledger.recorder_bytes) + " at its peak; of " +
-                               bytes_text(ledger.total_bytes()) + " at ";
+  std::string text = is_near_peak(ledger) ? bytes_text(ledger.total_bytes()) + " at its peak, at "
+                                          : bytes_text(ledger.peak_rss_bytes - ledger.recorder_bytes) +
+                                                " at its peak; of " + bytes_text(ledger.total_bytes()) + " at ";
   text += duration_text(ledger.time_us);
   std::vector<std::pair<std::uint64_t, const char*>> parts{{ledger.heap_bytes, "live heap"},
                                                            {ledger.mapping_bytes, "own mappings"},
@@ -170,8 +169,8 @@ std::string memory_page_text(const TapeView& view, const MemoryPage& page, const
   if (page.ledger) {
     const MemoryLedger& ledger = *page.ledger;
     out += "\n" + ledger_text(view, page, style);
-    if (ledger.mapping_bytes != 0 && (ledger.mapping_bytes >= ledger.total_bytes() / kWorthATable ||
-                                      ledger.mapping_bytes > ledger.heap_bytes)) {
+    if (ledger.mapping_bytes != 0 &&
+        (ledger.mapping_bytes >= ledger.total_bytes() / kWorthATable || ledger.mapping_bytes > ledger.heap_bytes)) {
       out += "\n" + style.bold("Own mappings then") + style.dim(", by function that called mmap") + "\n" +
              worst_text(view.names(), page.mappings, Measure::Bytes, style);
     }
