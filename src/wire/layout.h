@@ -17,6 +17,7 @@
 //   config.slots      ThreadSlot[slot_count]                 program: producer line; collector: consumer line
 //   config.modules    module log, append only                program
 //   config.answer     text of the answer to a question       collector
+//   config.children   Children                               program, and children of it that are not recorded
 //   config.nodes      StackNode[node_capacity]               program
 //   config.rings      ring of slot 0, of slot 1, ...         program
 //   config.scratch    scratch of slot 0, of slot 1, ...      program: its own state, mapped by nobody else
@@ -154,6 +155,9 @@ constexpr std::uint32_t node_capacity(unsigned table_count) {
 }
 inline constexpr std::uint32_t kNodeCapacity = node_capacity(kTableCount); // the most there can be
 
+inline constexpr std::size_t kDoorBytes = 64;
+inline constexpr std::size_t kTapeNameBytes = 256;
+
 inline constexpr std::uint64_t kModuleLogBytes = std::uint64_t{4} << 20;
 inline constexpr std::uint64_t kAnswerBytes = std::uint64_t{64} << 10;
 inline constexpr std::size_t kMaxSegments = 8;
@@ -218,6 +222,7 @@ struct Config {
   std::uint64_t slots;
   std::uint64_t modules;
   std::uint64_t answer;
+  std::uint64_t children;
   std::uint64_t nodes;
   std::uint64_t rings;
   std::uint64_t scratch;
@@ -270,8 +275,34 @@ struct Header {
   std::atomic<std::uint64_t> asked_address;
   std::atomic<std::uint32_t> answer_bytes;
   std::atomic<std::uint32_t> answer_found; // 1: it is in a block
+
+  // For programs that this one becomes or starts; written before it attaches, each terminated. `door` is an abstract socket of the
+  // collector's without its leading NUL, at which the process knocks after exec; empty: there is none. `tape` is the last part of the
+  // tape's path. With `follow_child`, the first program that a child of this process becomes is the one that was meant (`timeout`, `time`).
+  alignas(64) char door[kDoorBytes];
+  char tape[kTapeNameBytes];
+  std::uint32_t follow_child;
+  // Written by the program before it becomes a program that cannot be recorded: that one's path, or its name. May not be terminated.
+  char became[kTapeNameBytes];
 };
 static_assert(sizeof(Header) <= kPage);
+
+// Processes that the program made and that are not recorded. This page alone is inherited by a child of fork, which notes itself here.
+struct ChildEntry {
+  std::atomic<std::uint32_t> pid; // as the program sees it; 0: nothing here; or one of the two below
+  std::uint32_t pad0;
+  char name[24]; // of the program that it became; may not be terminated; empty: it goes on as the program it was
+};
+static_assert(sizeof(ChildEntry) == 32);
+inline constexpr std::uint32_t kUnknownPid = 0xffff'ffff;
+inline constexpr std::uint32_t kForking = 0xffff'fffe; // the child is about to say; or there was none in the end
+inline constexpr std::uint32_t kNotedChildren = (kPage - 64) / sizeof(ChildEntry);
+struct Children {
+  std::atomic<std::uint32_t> made; // entries asked for; those beyond kNotedChildren are only counted
+  std::uint32_t pad0[15];
+  ChildEntry entries[kNotedChildren];
+};
+static_assert(sizeof(Children) <= kPage);
 
 // Program: None -> Asked; collector: Asked -> Taken -> Answered; program: Answered -> None.
 enum class Question : std::uint32_t { None = 0, Asked = 1, Taken = 2, Answered = 3 };
@@ -351,7 +382,8 @@ constexpr Config make_config(std::uint32_t slot_count, std::uint32_t ring_record
   config.slots = config.claims + round_to_page(std::uint64_t{claim_words(slot_count)} * sizeof(std::uint64_t));
   config.modules = config.slots + round_to_page(std::uint64_t{slot_count} * sizeof(ThreadSlot));
   config.answer = config.modules + kModuleLogBytes;
-  config.nodes = config.answer + kAnswerBytes;
+  config.children = config.answer + kAnswerBytes;
+  config.nodes = config.children + kPage;
   config.rings = config.nodes + std::uint64_t{config.node_capacity} * sizeof(StackNode);
   config.scratch = config.rings + ring_offset(slot_count, ring_records);
   config.total_bytes = config.scratch + slot_count * kScratchBytes;

@@ -261,15 +261,5 @@ def a_daemon_leaves_its_parent_and_does_its_work(test):
     equal(sorted(blocks), [(0, 100), (100, 0)], "blocks per process")
 
 
-@case
-def a_recording_ends_where_the_program_becomes_another(test):
-    sh = installed("bash")
-    outcome = test.record([sh, "-c", "x=(1 2 3); exec sh -c 'exit 4'"])
-    equal(outcome.status, 4, "status")
-    tape = outcome.tape
-    tape.verify()
-    check(tape.event_count() > 0, "the shell's own events are there")
-
-
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -8,6 +8,7 @@
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
 #include "collector/launch/launch_environment.h"
+#include "collector/launch/program_check.h"
 #include "collector/options/tape_name.h"
 #include "collector/recording/collector_process.h"
 #include "collector/recording/listener.h"
@@ -49,6 +50,7 @@ int collect(Arguments arguments) {
   collector.finish = tape_finisher(collector);
   if (const Result<> added = add_watcher(collector); !added) return fail(added.error());
   collector.where_command = where_command();
+  collector.obstacle_of = obstacle_of;
   if (listen.empty() && socket < 0) {
     say("no socket given; see 'heaptape collect --help'");
     return kTrouble;

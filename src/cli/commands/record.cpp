@@ -239,6 +239,8 @@ int record(Arguments arguments) {
   collector.finish = tape_finisher(collector);
   if (const Result<> added = add_watcher(collector); !added) return fail(added.error());
   collector.where_command = where_command();
+  collector.follow = request.options.follow;
+  collector.obstacle_of = obstacle_of;
   for (const char* word : split.options)
     collector.options_text += (collector.options_text.empty() ? "" : " ") + std::string(word);
   request.command.assign(split.command.begin(), split.command.end());

@@ -90,6 +90,7 @@ Result<RecordOptions> options_from_environment(const char* const* environment) {
   Result<LiveOptions> live = live_options_from(ask, as_pattern(lookup(environment, "HEAPTAPE_DIRECTORY").value_or("")));
   if (!live) return live.error();
   collector.live = std::move(live).value();
+  collector.follow = options.follow;
   if (options.follow) collector.tape_named = collector.force = false;
   return options;
 }

@@ -191,4 +191,6 @@ ProgramCheck check_program(const std::string& name, const std::string& path) {
   return {};
 }
 
+std::string obstacle_of(const std::string& path) { return check_program(std::string(base_name(path)), path).sentence; }
+
 } // namespace heaptape

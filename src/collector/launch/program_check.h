@@ -48,4 +48,7 @@ ProgramCheck judge_preload(const std::string& preload);
 // understood is not an obstacle: the kernel will say what is wrong with it.
 ProgramCheck check_program(const std::string& name, const std::string& path);
 
+// The sentence of check_program() about a file; empty where it sees no obstacle.
+std::string obstacle_of(const std::string& path);
+
 } // namespace heaptape

@@ -6,9 +6,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <string_view>
+
+#include "base/path_text.h"
 
 namespace heaptape {
 
@@ -110,6 +113,26 @@ std::string ProcFiles::executable() const {
   std::string target = read_link(path("exe"));
   if (target.ends_with(kDeleted)) target.resize(target.size() - kDeleted.size());
   return target;
+}
+
+std::string started_name(const std::string& executable, const std::string& first_argument, const std::string& comm) {
+  const std::string of_file(base_name(executable)), of_argument(base_name(first_argument));
+  // The kernel names the process after the path that exec was given, which may be a link or a script; the first argument may be anything.
+  if (comm.empty() || of_file.starts_with(comm)) return of_file;
+  std::string name = of_argument.starts_with(comm) ? of_argument : comm;
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
+}
+
+std::string ProcFiles::started_as() const {
+  const std::string command = read_small_file(path("cmdline"));
+  return started_name(executable(), command.substr(0, command.find('\0')),
+                      thread_name(static_cast<std::uint32_t>(pid_)));
+}
+
+pid_t ProcFiles::parent() const {
+  const std::optional<ProcStat> now = stat();
+  return now ? static_cast<pid_t>(now->parent) : 0;
 }
 
 Meta ProcFiles::facts() const {

@@ -33,6 +33,9 @@ std::optional<ProcStat> parse_proc_stat(const std::string& text);
 
 // The "VmHWM:" of /proc/PID/status in bytes; 0: it does not say.
 std::uint64_t parse_peak_rss(std::string_view status);
+// The name under which a program was started, from three that may be cut or changed: of its file, the first argument, and the kernel's name
+// for the process, which is at most 15 bytes of what exec was given.
+std::string started_name(const std::string& executable, const std::string& first_argument, const std::string& comm);
 
 class ProcFiles {
 public:
@@ -43,6 +46,9 @@ public:
   Meta facts() const;
   // Path of the executable, without the kernel's " (deleted)".
   std::string executable() const;
+  // The name under which the program was started: of a link to it, of a script. Empty when it is not known.
+  std::string started_as() const;
+  pid_t parent() const; // 0: not known
   std::string thread_name(std::uint32_t tid) const;
   bool has_thread(std::uint32_t tid) const;
   std::optional<ProcStat> stat() const;

@@ -33,6 +33,7 @@ public:
   void adopt(UniqueFd pidfd) { pidfd_ = std::move(pidfd); }
   // Starts watching; once. Without a pidfd (old kernel) gone() asks the kernel itself.
   void watch(pid_t program);
+  bool watches(pid_t program) const { return program != 0 && program_.load(std::memory_order_acquire) == program; }
 
   // The program, all threads of it, is gone.
   bool gone() const;

@@ -30,6 +30,7 @@ struct CollectorOptions {
   bool force = false;               // overwrite an existing tape
   bool write_tape = true;           // false: what is recorded goes to the watcher alone
   std::uint64_t max_tape_bytes = 0; // stop recording there; 0: no limit
+  bool follow = false;              // children have collectors of their own
   bool free_stacks = true;
   std::uint32_t max_depth = wire::kDefaultMaxDepth;
   wire::OnFull on_full = wire::OnFull::Wait;
@@ -50,6 +51,8 @@ struct CollectorOptions {
   std::function<bool()> should_stop{};
   // A command that is given a tape and an address and says what is there; for heaptape_where(). See WhereDesk.
   std::vector<std::string> where_command{};
+  // Why this file cannot be recorded, as a sentence; empty: it is not known. May be empty itself.
+  std::function<std::string(const std::string& path)> obstacle_of{};
   // For the tape's META; each may be empty. Command and program are used when /proc has nothing to say any more.
   std::string options_text; // the options as given
   std::string command;      // arguments, each terminated by a NUL byte

@@ -12,10 +12,14 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstring>
 #include <filesystem>
 #include <new>
 #include <utility>
 
+#include "base/path_text.h"
+#include "collector/observe/proc_files.h"
+#include "collector/observe/unseen_children.h"
 #include "collector/options/function_options.h"
 #include "collector/options/tape_name.h"
 
@@ -50,6 +54,8 @@ const char* sentence_for(wire::OffReason reason) {
   return "";
 }
 
+} // namespace
+
 // A robust mutex shared between processes; the kernel marks its first word when we die. The thread must never give it
 // up.
 void hold_life_mutex(wire::Header& header) {
@@ -63,8 +69,6 @@ void hold_life_mutex(wire::Header& header) {
   ::pthread_mutexattr_destroy(&attributes);
   ::pthread_mutex_lock(mutex);
 }
-
-} // namespace
 
 void prepare_collector_process(const SharedMemory& memory, int keep) {
   ::setsid();
@@ -95,8 +99,10 @@ void prepare_collector_process(const SharedMemory& memory, int keep) {
   hold_life_mutex(memory.header());
 }
 
-Collector::Collector(const CollectorOptions& options, SharedMemory memory, pid_t program, std::string program_name)
-    : options_(options), memory_(std::move(memory)), program_(program), program_name_(std::move(program_name)) {
+Collector::Collector(const CollectorOptions& options, SharedMemory memory, pid_t program, std::string program_name,
+                     ProgramOrigin origin)
+    : options_(options), memory_(std::move(memory)), program_(program), program_name_(std::move(program_name)),
+      origin_(std::move(origin)) {
   if (options.finish && !options.program.empty()) executable_ = open_regular_file(options.program);
 }
 
@@ -125,11 +131,28 @@ Result<> Collector::create_tape(pid_t program_pid) {
     return watched.error();
   }
   created_ = true;
+  leave_word();
   // Before the program runs, so that anyone who sees it can ask. A recording without this socket is still a recording.
   if (Result<std::unique_ptr<ControlServer>> opened = ControlServer::open(program_pid, [this] { wake(); })) {
     control_ = std::move(opened).value();
   }
   return Unit{};
+}
+
+void Collector::set_door(ExecDoor* door, bool follow_child) {
+  door_ = door;
+  follow_child_ = follow_child;
+}
+
+// For the programs that come after this one.
+void Collector::leave_word() {
+  wire::Header& header = memory_.header();
+  const auto put = [](auto& field, std::string_view text) {
+    if (text.size() < sizeof field) std::memcpy(field, text.data(), text.size());
+  };
+  if (door_ != nullptr) put(header.door, door_->name());
+  put(header.tape, base_name(tape_path_));
+  header.follow_child = follow_child_ ? 1 : 0;
 }
 
 Result<> Collector::create_watcher(const WatchedProgram& program) {
@@ -158,8 +181,10 @@ void Collector::sleep(std::uint64_t ns) {
 void Collector::hold_program() { program_fd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, program_, 0))); }
 
 bool Collector::wait_for_program(ProgramEnd& end) {
-  end.adopt(std::move(program_fd_));
-  end.watch(program_);
+  if (!end.watches(program_)) {
+    end.adopt(std::move(program_fd_));
+    end.watch(program_);
+  }
   std::uint64_t rest = kMs;
   while (memory_.header().attached.load(std::memory_order_acquire) == 0) { // pairs with the recorder's attaching
     if (end.cancelled()) return false;
@@ -202,6 +227,15 @@ Meta Collector::known_facts() const {
   if (!options_.options_text.empty()) meta["options"] = options_.options_text;
   if (!options_.command.empty()) meta["command"] = options_.command;
   if (!options_.program.empty()) meta["program"] = options_.program;
+  meta["name"] = base_name(program_name_);
+  meta["start_monotonic_ns"] = std::to_string(tape_start_ns_);
+  if (origin_.started_by == wire::StartedBy::User) return meta;
+  meta["started_by"] = origin_.started_by == wire::StartedBy::Fork   ? "fork"
+                       : origin_.started_by == wire::StartedBy::Exec ? "exec"
+                                                                     : "spawn";
+  if (origin_.parent != 0) meta["parent_pid"] = std::to_string(origin_.parent);
+  if (!origin_.parent_tape.empty()) meta["parent_tape"] = origin_.parent_tape;
+  if (origin_.started_ns != 0) meta["started_monotonic_ns"] = std::to_string(origin_.started_ns);
   return meta;
 }
 
@@ -258,7 +292,23 @@ void Collector::serve(Recording& recording, WhereDesk& desk) {
   if (desk.working()) desk.go_on();
 }
 
-Collector::Left Collector::follow(Recording& recording, ProgramEnd& end, CollectorResult& result, const Tell& tell) {
+// Whoever is neither the program after exec nor the one that was meant is sent away.
+std::optional<Left> Collector::see_to_door() {
+  while (door_ != nullptr && door_->has_visitors()) {
+    std::optional<Visitor> visitor = door_->take();
+    if (!visitor) break;
+    const bool is_itself = visitor->pid == program_;
+    const bool is_child = !is_itself && follow_child_ && ProcFiles(visitor->pid).parent() == program_;
+    if (is_itself || is_child) {
+      door_->put_back(std::move(*visitor));
+      return is_itself ? Left::Replaced : Left::Handed;
+    }
+    send_away(*visitor);
+  }
+  return std::nullopt;
+}
+
+Left Collector::follow(Recording& recording, ProgramEnd& end, CollectorResult& result, const Tell& tell) {
   WhereDesk desk(memory_, options_.where_command);
   std::uint64_t last_ns = monotonic_ns(), next_replaced_ns = last_ns + kReplacedEvery;
   while (!end.gone()) {
@@ -270,6 +320,7 @@ Collector::Left Collector::follow(Recording& recording, ProgramEnd& end, Collect
       tell(result.problem);
     }
     serve(recording, desk);
+    if (const std::optional<Left> left = see_to_door()) return *left;
     if (stop_asked_ || (options_.should_stop && options_.should_stop())) return Left::Stopped;
     if (recording.wants_stop()) stop_program(end, now_ns);
     std::uint64_t rest = rest_after(round, now_ns - last_ns);
@@ -284,6 +335,19 @@ Collector::Left Collector::follow(Recording& recording, ProgramEnd& end, Collect
     if (!end.gone()) sleep(rest);
   }
   return Left::Gone;
+}
+
+// What the program noted about processes and programs that are not recorded.
+void Collector::take_unseen(Recording& recording, CollectorResult& result) {
+  const wire::Header& header = memory_.header();
+  const bool same_pids = header.pid.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(program_);
+  const std::string name(base_name(program_name_));
+  const UnseenChildren children = unseen_children(memory_.children(), name, same_pids);
+  result.unseen = unseen_children_text(children, name);
+  result.became = std::string(header.became, ::strnlen(header.became, sizeof header.became));
+  Meta meta = unseen_children_meta(children);
+  if (!result.became.empty()) meta["became"] = result.became;
+  recording.add_meta(meta);
 }
 
 CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
@@ -318,9 +382,12 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
   } else if (left == Left::Stopped) {
     ending = Ending::CollectorStopped;
     note = "it was asked to";
+  } else if (left == Left::Handed) {
+    ending = Ending::CollectorStopped;
+    note = "the program that it started is recorded instead";
   }
   // The events are worth more than how it ended: they come first.
-  if (left == Left::Stopped)
+  if (left == Left::Stopped || left == Left::Handed)
     recording.break_off();
   else
     recording.drain();
@@ -331,6 +398,8 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
       if (WIFSIGNALED(*status)) ending = Ending::Killed, detail = WTERMSIG(*status);
     }
   }
+  result.left = left;
+  take_unseen(recording, result);
   result.summary = recording.finish(ending, detail, note);
   result.cpu_samples = recording.cpu_samples();
   result.remarks = unseen_functions(options_, recording.pool_functions());
@@ -347,10 +416,14 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
   return result;
 }
 
-CollectorResult Collector::run(UniqueFd link, const Tell& tell) {
+CollectorResult Collector::run(ProgramEnd& end, const Tell& tell) {
   tell_ = tell;
-  ProgramEnd end(std::move(link), [this] { wake(); });
   return wait_for_program(end) ? record(end, tell) : not_attached(end);
+}
+
+CollectorResult Collector::run(UniqueFd link, const Tell& tell) {
+  ProgramEnd end(std::move(link), [this] { wake(); });
+  return run(end, tell);
 }
 
 } // namespace heaptape

@@ -14,6 +14,8 @@
 #include "collector/observe/program_end.h"
 #include "collector/options/tape_name.h"
 #include "collector/recording/collector.h"
+#include "collector/recording/hello.h"
+#include "collector/recording/process_recording.h"
 #include "collector/recording/summary_text.h"
 #include "wire/handshake.h"
 
@@ -45,12 +47,20 @@ void finish(const CollectorOptions& options, CollectorResult& result) {
   if (options.finish && !result.tape.empty() && result.problem.empty()) options.finish(result);
 }
 
+ProgramOrigin origin_of(const wire::Hello& hello) {
+  return {.started_by = hello.started_by <= wire::StartedBy::Spawn ? hello.started_by : wire::StartedBy::User,
+          .parent = static_cast<pid_t>(hello.parent),
+          .parent_tape = std::string(hello.parent_tape, ::strnlen(hello.parent_tape, sizeof hello.parent_tape)),
+          .started_ns = hello.started_ns};
+}
+
 // In the collector: hears from the launcher which program it is, and says whether the tape could be created.
 int collect_for_launcher(const CollectorOptions& options, SharedMemory memory, UniqueFd link) {
   LinkMessage message;
   if (!receive_message(link.get(), message) || message.kind != LinkMessage::Kind::OpenTape) return 0;
   const pid_t program = message.number;
-  Collector collector(options, std::move(memory), program, message.text);
+  ProcessRecording process(options, std::move(memory), program, message.text, {});
+  Collector& collector = process.first();
   const Result<> opened = program != 0 ? collector.create_tape(program) : check_tape_folder(options.tape);
   if (!opened.ok()) {
     const int code = static_cast<int>(opened.error().code) + 1;
@@ -58,29 +68,10 @@ int collect_for_launcher(const CollectorOptions& options, SharedMemory memory, U
     return 1;
   }
   send_message(link.get(), LinkMessage::Kind::TapeOpened, 0, collector.tape_path());
-  CollectorResult result = collector.run(std::move(link), print_line);
+  CollectorResult result = process.run(std::move(link), print_line);
   finish(options, result);
   print_result(result, options.quiet);
   return exit_status(result);
-}
-
-// The descriptor travels with the reply.
-bool send_reply(int socket, const wire::HelloReply& reply, int memory_fd) {
-  iovec part{const_cast<wire::HelloReply*>(&reply), sizeof reply};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  if (memory_fd >= 0) {
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    cmsghdr* head = CMSG_FIRSTHDR(&message);
-    head->cmsg_level = SOL_SOCKET;
-    head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(head), &memory_fd, sizeof memory_fd);
-  }
-  return ::sendmsg(socket, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof reply);
 }
 
 bool is_nowhere(int fd) {
@@ -97,15 +88,6 @@ void tell_through(pid_t program, const std::string& sentence) {
   const UniqueFd theirs(::open(path.c_str(), O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
   const std::string line = "heaptape: " + sentence + "\n";
   if (theirs) (void)!::write(theirs.get(), line.data(), line.size());
-}
-
-int refuse(int socket, const std::string& sentence) {
-  wire::HelloReply reply{};
-  reply.status = 1;
-  reply.pid = static_cast<std::uint32_t>(::getpid());
-  std::memcpy(reply.message, sentence.data(), std::min(sentence.size(), sizeof reply.message - 1));
-  send_reply(socket, reply, -1);
-  return 1;
 }
 
 } // namespace
@@ -159,10 +141,14 @@ int collect_for(int socket_fd, const CollectorOptions& given, const CollectFor& 
   wire::Hello hello{};
   if (::recv(socket.get(), &hello, sizeof hello, 0) != static_cast<ssize_t>(sizeof hello)) return 1;
   if (hello.magic != wire::kHelloMagic || hello.version != wire::kHelloVersion) {
-    return refuse(socket.get(), "the recorder and this heaptape have different versions");
+    refuse(socket.get(), "the recorder and this heaptape have different versions");
+    return 1;
   }
   Result<SharedMemory> memory = SharedMemory::create(options);
-  if (!memory.ok()) return refuse(socket.get(), memory.error().sentence);
+  if (!memory.ok()) {
+    refuse(socket.get(), memory.error().sentence);
+    return 1;
+  }
   prepare_collector_process(memory.value(), socket.get());
   if (how.prepared) how.prepared();
 
@@ -172,16 +158,19 @@ int collect_for(int socket_fd, const CollectorOptions& given, const CollectFor& 
   const std::string path = proc.executable();
   if (options.program.empty()) options.program = path;
   if (options.command.empty()) options.command = proc.facts()["command"];
-  Collector collector(options, std::move(memory).value(), program, path.empty() ? "program" : path);
+  ProcessRecording process(options, std::move(memory).value(), program, path.empty() ? "program" : proc.started_as(),
+                           origin_of(hello));
+  Collector& collector = process.first();
   if (const Result<> created = collector.create_tape(program); !created.ok()) {
-    return refuse(socket.get(), created.error().sentence);
+    refuse(socket.get(), created.error().sentence);
+    return 1;
   }
   collector.hold_program();
   wire::HelloReply reply{};
   reply.pid = static_cast<std::uint32_t>(::getpid());
   if (!send_reply(socket.get(), reply, collector.memory_fd())) return 1;
   socket.reset();
-  CollectorResult result = collector.run(UniqueFd(), [&](const std::string& text) { tell_through(program, text); });
+  CollectorResult result = process.run(UniqueFd(), [&](const std::string& text) { tell_through(program, text); });
   if (!result.problem.empty() && !result.told) {
     tell_through(program, result.problem);
     result.told = true;

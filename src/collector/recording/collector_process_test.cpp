@@ -190,6 +190,14 @@ struct Answer {
   UniqueFd memory;
 };
 
+wire::Hello hello(std::uint32_t version) {
+  wire::Hello message{};
+  message.magic = wire::kHelloMagic;
+  message.version = version;
+  message.pid = static_cast<std::uint32_t>(::getpid());
+  return message;
+}
+
 Answer ask(int socket, const wire::Hello& hello) {
   EXPECT_EQ(::send(socket, &hello, sizeof hello, 0), static_cast<ssize_t>(sizeof hello));
   Answer answer;
@@ -237,8 +245,7 @@ TEST_F(CollectForTest, TheMemoryComesWithTheReply) {
   ASSERT_EQ(::pipe(ends), 0);
   const pid_t program = ::fork();
   if (program == 0) {
-    const Answer answer =
-        ask(socket_.get(), {wire::kHelloMagic, wire::kHelloVersion, static_cast<std::uint32_t>(::getpid())});
+    const Answer answer = ask(socket_.get(), hello(wire::kHelloVersion));
     if (answer.reply.status != 0 || !answer.memory) ::_exit(1);
     allocate(SharedMemory::map_existing(UniqueFd(::dup(answer.memory.get()))).value(), 100, [] { ::_exit(0); });
   }
@@ -253,8 +260,7 @@ TEST_F(CollectForTest, TheMemoryComesWithTheReply) {
 TEST_F(CollectForTest, ATapeThatCannotBeCreatedIsRefusedWithASentence) {
   options.tape = folder + "/nowhere/direct.tape";
   const pid_t collector = start_collector();
-  const Answer answer =
-      ask(socket_.get(), {wire::kHelloMagic, wire::kHelloVersion, static_cast<std::uint32_t>(::getpid())});
+  const Answer answer = ask(socket_.get(), hello(wire::kHelloVersion));
   EXPECT_NE(answer.reply.status, 0u);
   EXPECT_NE(std::string(answer.reply.message).find("nowhere"), std::string::npos);
   EXPECT_FALSE(answer.memory);
@@ -263,7 +269,7 @@ TEST_F(CollectForTest, ATapeThatCannotBeCreatedIsRefusedWithASentence) {
 
 TEST_F(CollectForTest, AnotherVersionIsRefused) {
   const pid_t collector = start_collector();
-  const Answer answer = ask(socket_.get(), {wire::kHelloMagic, wire::kHelloVersion + 1, 1});
+  const Answer answer = ask(socket_.get(), hello(wire::kHelloVersion + 1));
   EXPECT_NE(answer.reply.status, 0u);
   EXPECT_NE(std::string(answer.reply.message).find("version"), std::string::npos);
   EXPECT_EQ(WEXITSTATUS(wait_for(collector)), 1);

@@ -104,6 +104,10 @@ void Recording::write_meta(const Meta& known) {
   sink_.write([&](TapeWriter& writer) { return writer.add_meta(meta); });
 }
 
+void Recording::add_meta(const Meta& meta) {
+  if (!meta.empty()) sink_.write([&](TapeWriter& writer) { return writer.add_meta(meta); });
+}
+
 Round Recording::step(std::uint64_t now_ns) {
   clock_.calibrate();
   clock_.believe_until_now();

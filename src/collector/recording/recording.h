@@ -76,6 +76,9 @@ public:
   // The program wrote over the memory that it shares with us: what it says of losses means nothing.
   bool is_written_over() const;
 
+  // Facts that are known at the end only.
+  void add_meta(const Meta& meta);
+
   // The program has become another one by exec.
   bool program_replaced() const;
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/signal_name.h"
@@ -99,7 +100,6 @@ std::string summary_text(const CollectorResult& result) {
   }
   if (!result.log.empty()) text += (result.tape.empty() ? " -> " : ", ") + result.log;
   if (summary.ending == Ending::Killed) text += "; killed by " + signal_name(summary.ending_detail);
-  if (summary.ending == Ending::Replaced) text += "; it then ran another program (exec); --follow records that too";
   return text;
 }
 
@@ -109,6 +109,14 @@ void print_result(const CollectorResult& result, bool quiet) {
   for (const std::string& remark : result.remarks) print_line(remark);
   const bool recorded = !result.tape.empty() || (result.attached && result.problem.empty()); // maybe for a log alone
   if (recorded) print_line(summary_text(result));
+  for (const std::string& sentence : result.unseen) print_line(sentence);
+  if (result.before.empty()) return;
+  std::string before = "earlier in the same run: ";
+  constexpr std::size_t kMost = 4;
+  for (std::size_t i = 0; i < std::min(result.before.size(), kMost); ++i)
+    before += (i == 0 ? "" : ", ") + result.before[i];
+  if (result.before.size() > kMost) before += " and " + std::to_string(result.before.size() - kMost) + " more";
+  print_line(before);
 }
 
 } // namespace heaptape

@@ -39,8 +39,8 @@ std::uint64_t random_key() {
 bool same_layout(const wire::Config& a, const wire::Config& b) {
   return a.slot_count == b.slot_count && a.ring_records == b.ring_records && a.table_count == b.table_count &&
          a.node_capacity == b.node_capacity && a.claims == b.claims && a.slots == b.slots && a.modules == b.modules &&
-         a.answer == b.answer && a.nodes == b.nodes && a.rings == b.rings && a.scratch == b.scratch &&
-         a.total_bytes == b.total_bytes;
+         a.answer == b.answer && a.children == b.children && a.nodes == b.nodes && a.rings == b.rings &&
+         a.scratch == b.scratch && a.total_bytes == b.total_bytes;
 }
 
 std::uint64_t limit_of(decltype(RLIMIT_AS) what) {
@@ -95,6 +95,10 @@ SharedMemory::~SharedMemory() { unmap(); }
 void SharedMemory::unmap() {
   if (base_ != nullptr) ::munmap(base_, config_.scratch);
   base_ = nullptr;
+}
+
+void SharedMemory::empty() {
+  if (base_ != nullptr) ::madvise(base_ + wire::kPage, config_.scratch - wire::kPage, MADV_REMOVE);
 }
 
 Result<SharedMemory> SharedMemory::create(const CollectorOptions& options) {

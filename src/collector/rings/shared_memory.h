@@ -24,6 +24,8 @@ public:
   ~SharedMemory();
 
   int fd() const { return fd_.get(); }
+  // Gives back all memory but the header, which stays mapped: no program uses the rest any more.
+  void empty();
   // The collector keeps the mapping only: the descriptor is not needed after the program has it.
   void close_fd() { fd_.reset(); }
 
@@ -45,6 +47,7 @@ public:
   const wire::StackNode* nodes() const;
   std::byte* module_log() const { return base_ + config_.modules; }
   std::byte* answer() const { return base_ + config_.answer; } // wire::kAnswerBytes
+  const wire::Children& children() const { return *reinterpret_cast<const wire::Children*>(base_ + config_.children); }
 
 private:
   SharedMemory(UniqueFd fd, std::byte* base, const wire::Config& config, std::uint64_t key);

@@ -12,6 +12,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
+#include <cstddef>
 #include <cstring>
 
 #include "recorder/core/machine.h"
@@ -56,7 +57,10 @@ bool map_slots(int fd, const wire::Config& config, std::uint32_t slots, Attached
   attached.memory = reinterpret_cast<std::uint8_t*>(memory);
   attached.scratch = reinterpret_cast<std::uint8_t*>(scratch);
   attached.scratch_slots = first;
-  attached.bytes = bytes + piece_bytes(first);
+  attached.bytes = bytes + piece_bytes(first) + wire::kPage;
+  const long children =
+      system_call(SYS_mmap, 0, wire::kPage, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<long>(config.children));
+  if (!failed(children)) attached.children = reinterpret_cast<wire::Children*>(children);
   reinterpret_cast<wire::Header*>(memory)->usable_slots.store(slots, std::memory_order_relaxed);
   return true;
 }
@@ -90,6 +94,10 @@ void receive_memory(int socket, Attached& attached) noexcept {
   message.msg_controllen = sizeof control;
   const long size = system_call(SYS_recvmsg, socket, as_long(&message), MSG_CMSG_CLOEXEC);
   if (size != static_cast<long>(sizeof reply)) return refuse(attached, "the collector did not start");
+  if (reply.status == wire::kNotWanted) {
+    attached.not_wanted = true;
+    return;
+  }
   if (reply.status != 0) {
     reply.message[sizeof reply.message - 1] = 0;
     return refuse(attached, reply.message);
@@ -102,28 +110,43 @@ void receive_memory(int socket, Attached& attached) noexcept {
   (void)system_call(SYS_close, fd);
 }
 
-void introduce(int socket, Attached& attached) noexcept {
+void introduce(int socket, const Origin& origin, Attached& attached) noexcept {
   const timeval patience{10, 0};
   (void)system_call(SYS_setsockopt, socket, SOL_SOCKET, SO_RCVTIMEO, as_long(&patience), sizeof patience);
-  const wire::Hello hello{wire::kHelloMagic, wire::kHelloVersion, static_cast<std::uint32_t>(system_call(SYS_getpid))};
+  wire::Hello hello{};
+  hello.magic = wire::kHelloMagic;
+  hello.version = wire::kHelloVersion;
+  hello.pid = static_cast<std::uint32_t>(system_call(SYS_getpid));
+  hello.started_by = origin.started_by;
+  hello.parent = origin.parent;
+  hello.started_ns = origin.started_ns;
+  if (const std::size_t size = std::strlen(origin.parent_tape); size < sizeof hello.parent_tape)
+    std::memcpy(hello.parent_tape, origin.parent_tape, size);
   (void)system_call(SYS_sendto, socket, as_long(&hello), sizeof hello, MSG_NOSIGNAL, 0, 0);
   receive_memory(socket, attached);
 }
 
+// Connects to the address and gives the socket; a negative result is -errno.
+int connect_to(const sockaddr_un& address, std::size_t bytes) noexcept {
+  const auto socket = static_cast<int>(system_call(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (failed(socket)) return socket;
+  const long result = system_call(SYS_connect, socket, as_long(&address), static_cast<long>(bytes));
+  if (!failed(result)) return socket;
+  (void)system_call(SYS_close, socket);
+  return static_cast<int>(result);
+}
+
 // A collector that serves many programs: `heaptape collect --listen`.
-void attach_listening(const char* path, Attached& attached) noexcept {
+void attach_listening(const char* path, const Origin& origin, Attached& attached) noexcept {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::size_t size = std::strlen(path);
   if (size == 0 || size >= sizeof address.sun_path) return refuse(attached, "HEAPTAPE_COLLECTOR=unix: names no socket");
   std::memcpy(address.sun_path, path, size);
-  const auto socket = static_cast<int>(system_call(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  if (failed(socket)) return refuse(attached, "no socket for the collector could be made");
-  if (failed(system_call(SYS_connect, socket, as_long(&address), sizeof address))) {
-    refuse(attached, "nothing listens at HEAPTAPE_COLLECTOR's socket; start 'heaptape collect --listen SOCKET'");
-  } else {
-    introduce(socket, attached);
-  }
+  const int socket = connect_to(address, sizeof address);
+  if (failed(socket))
+    return refuse(attached, "nothing listens at HEAPTAPE_COLLECTOR's socket; start 'heaptape collect --listen SOCKET'");
+  introduce(socket, origin, attached);
   (void)system_call(SYS_close, socket);
 }
 
@@ -194,8 +217,21 @@ const char* listening_socket(const char* collector) noexcept {
   return std::strncmp(collector, "unix:", kPrefix) == 0 ? collector + kPrefix : nullptr;
 }
 
-void attach_new(const char* path, char** environment, Attached& attached) noexcept {
-  if (const char* listener = listening_socket(path); listener != nullptr) return attach_listening(listener, attached);
+void attach_at_door(const char* door, const Origin& origin, Attached& attached) noexcept {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::size_t size = std::strlen(door);
+  if (size == 0 || size + 1 > sizeof address.sun_path) return;
+  std::memcpy(address.sun_path + 1, door, size); // behind a NUL: no file, but a name that ends with its collector
+  const int socket = connect_to(address, offsetof(sockaddr_un, sun_path) + 1 + size);
+  if (failed(socket)) return;
+  introduce(socket, origin, attached);
+  (void)system_call(SYS_close, socket);
+}
+
+void attach_new(const char* path, char** environment, const Origin& origin, Attached& attached) noexcept {
+  if (const char* listener = listening_socket(path); listener != nullptr)
+    return attach_listening(listener, origin, attached);
   int ends[2] = {-1, -1};
   if (failed(system_call(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, as_long(ends)))) {
     return refuse(attached, "no socket for the collector could be made");
@@ -203,7 +239,7 @@ void attach_new(const char* path, char** environment, Attached& attached) noexce
   const bool started = start_twice_removed(ends[1], path, environment);
   (void)system_call(SYS_close, ends[1]);
   if (started) {
-    introduce(ends[0], attached);
+    introduce(ends[0], origin, attached);
   } else {
     refuse(attached, "the collector process could not be started");
   }

@@ -134,6 +134,59 @@ void copy_without_recorder(char* const* environment, const char* library, char**
   *copy = nullptr;
 }
 
+namespace {
+
+bool is_programs_own(const char* variable) noexcept {
+  return !begins(variable, "HEAPTAPE_") || begins(variable, "HEAPTAPE_CHECKPOINT=");
+}
+
+} // namespace
+
+std::size_t count_with_recorder(char* const* environment, const PassedOn& passed) noexcept {
+  constexpr std::size_t kOurs = 4; // LD_PRELOAD, the connection, a pad, the null
+  return (environment != nullptr ? count_variables(environment) : 0) +
+         (passed.options != nullptr ? count_variables(passed.options) : 0) + kOurs;
+}
+
+std::size_t preload_bytes(char* const* environment, const PassedOn& passed) noexcept {
+  const char* const theirs = preload_entry(environment);
+  return sizeof "LD_PRELOAD=:" + std::strlen(passed.library) + (theirs != nullptr ? std::strlen(theirs) : 0);
+}
+
+void copy_with_recorder(char* const* environment, const PassedOn& passed, char** copy, char* preload) noexcept {
+  constexpr std::size_t kName = sizeof "LD_PRELOAD=" - 1;
+  const char* const theirs = preload_entry(environment);
+  const bool has_theirs = theirs != nullptr && theirs[kName] != 0;
+  if (has_theirs && find_in_preload(theirs, passed.library) != 0) {
+    std::memcpy(preload, theirs, std::strlen(theirs) + 1);
+  } else {
+    const std::size_t size = std::strlen(passed.library);
+    std::memcpy(preload, "LD_PRELOAD=", kName);
+    std::memcpy(preload + kName, passed.library, size + 1);
+    if (has_theirs) {
+      preload[kName + size] = ':';
+      std::memcpy(preload + kName + size + 1, theirs + kName, std::strlen(theirs + kName) + 1);
+    }
+  }
+  // As many as restore_environment() will take out.
+  std::size_t taken = 0;
+  for (; environment != nullptr && *environment != nullptr; ++environment) {
+    if (!is_programs_own(*environment)) continue;
+    *copy++ = *environment == theirs ? preload : *environment;
+  }
+  if (theirs == nullptr) *copy++ = preload;
+  if (!has_theirs && !passed.keeps_options) ++taken;
+  for (char** at = passed.options; at != nullptr && *at != nullptr; ++at) {
+    if (is_programs_own(*at)) continue;
+    *copy++ = *at;
+    if (!passed.keeps_options) ++taken;
+  }
+  *copy++ = const_cast<char*>(passed.connection);
+  ++taken;
+  if (taken % 2 != 0) *copy++ = const_cast<char*>("HEAPTAPE_SHM_PAD=");
+  *copy = nullptr;
+}
+
 char** copy_for_collector(char** environment) noexcept {
   constexpr const char* kWanted[] = {"HEAPTAPE_", "HOME=", "TZ=",   "LANG=", "LC_",
                                      "NO_COLOR=", "TERM=", "PATH=", "XDG_",  "DEBUGINFOD_"};

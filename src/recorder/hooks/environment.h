@@ -25,6 +25,18 @@ std::size_t count_variables(char* const* environment) noexcept;
 const char* preload_entry(char* const* environment) noexcept; // "LD_PRELOAD=..."; null: there is none
 void copy_without_recorder(char* const* environment, const char* library, char** copy, char* preload) noexcept;
 
+// The environment with the recorder, for a program that goes on being recorded: `environment` (may be null) with `passed` in it, in memory
+// of the caller's of the sizes below. The recorder takes all of it out again (restore_environment), without a trace.
+struct PassedOn {
+  const char* library = nullptr;    // our entry in LD_PRELOAD
+  char** options = nullptr;         // of copy_for_collector(): its HEAPTAPE_ variables; may be null
+  const char* connection = nullptr; // "HEAPTAPE_SHM_...=..."
+  bool keeps_options = false;       // the program is followed: see restore_environment()
+};
+std::size_t count_with_recorder(char* const* environment, const PassedOn& passed) noexcept; // words, the null included
+std::size_t preload_bytes(char* const* environment, const PassedOn& passed) noexcept;
+void copy_with_recorder(char* const* environment, const PassedOn& passed, char** copy, char* preload) noexcept;
+
 // A copy of the variables a collector needs, which later changes by the program cannot touch. Null when memory is short.
 char** copy_for_collector(char** environment) noexcept;
 

@@ -1,5 +1,5 @@
-// exec and posix_spawn. A followed program passes the recorder on in its environment; here it is taken out again for programs
-// that would not start with it. Everything lies on the stack: a child of vfork runs in its parent's memory and must leave no
+// exec and posix_spawn. The program that the recorded process becomes goes on being recorded: the recorder is put into its environment. A
+// followed program passes it on to its children, too; here it is taken out again for programs that would not start with it. Everything lies on the stack: a child of vfork runs in its parent's memory and must leave no
 // trace there.
 #include "recorder/hooks/exec_hooks.h"
 
@@ -9,6 +9,7 @@
 
 #include <cstdarg>
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
 
 #include "recorder/core/readable.h"
@@ -16,6 +17,7 @@
 #include "recorder/hooks/environment.h"
 #include "recorder/hooks/hook.h"
 #include "recorder/hooks/limit_hooks.h"
+#include "recorder/hooks/lineage.h"
 #include "recorder/hooks/program_file.h"
 #include "recorder/hooks/real.h"
 
@@ -23,54 +25,86 @@ namespace heaptape::recorder {
 
 namespace {
 
-constinit const char* g_followed_by = nullptr; // our entry in LD_PRELOAD; null: programs are not followed
+constinit const char* g_library = nullptr; // our entry in LD_PRELOAD; null: not yet
+constinit bool g_follows = false;          // children too
 
-// A copy of the pointers goes onto the stack. Nobody has that many; whoever does passes the recorder on unchecked.
+// A copy of the pointers goes onto the stack. Nobody has that many; whoever does passes the recorder on unchecked, or not at all.
 constexpr std::size_t kMostVariables = 16 * 1024;
 
 using Variables = char* const*;
 
-bool passes_recorder_on(Variables environment) noexcept {
-  return g_followed_by != nullptr && has_recorder(environment, g_followed_by);
-}
+// What becomes of the recorder in the environment of the next program.
+enum class Pass : std::uint8_t {
+  AsItIs,   // it is not there, or may stay
+  TakenOut, // the program would not start with it
+  PutIn,    // with the way back to the collector
+};
 
 bool is_left_out(ProgramFit fit) noexcept { return fit == ProgramFit::Foreign || fit == ProgramFit::Unknown; }
 
-// Calls act(environment) with `environment`, or with a copy without the recorder, and gives its result. Inlined, so that the copy lives
-// in the hook's frame.
+// For a program that this process becomes, or a child of vfork or fork. A followed program has the recorder in its environment; that of
+// another was restored, and programs that cannot be recorded must find it like that.
+Pass way_for(Variables environment, const char* connection, ProgramFit fit) noexcept {
+  const bool has_it = g_follows && has_recorder(environment, g_library);
+  if (has_it && is_left_out(fit)) return Pass::TakenOut;
+  if (connection == nullptr || fit == ProgramFit::Missing) return Pass::AsItIs;
+  if (has_it) return Pass::PutIn;
+  // Without --follow only the recorded process itself goes on being recorded; with it, also where it has cleared its environment.
+  const bool is_meant = is_recorded_process() || is_meant_child();
+  return is_meant && fit == ProgramFit::Fits ? Pass::PutIn : Pass::AsItIs;
+}
+
+// Calls act(environment) with the environment that the next program is to have, and gives its result. Inlined, so that a copy lives in the
+// hook's frame.
 template <class Act>
-[[gnu::always_inline]] inline int with_fitting(Variables environment, bool leave_out, Act act) noexcept {
-  if (!leave_out) return act(environment);
-  const std::size_t count = count_variables(environment);
+[[gnu::always_inline]] inline int with_fitting(Variables environment, Pass pass, const char* connection,
+                                               Act act) noexcept {
+  if (pass == Pass::AsItIs) return act(environment);
+  const PassedOn passed{g_library, options_for_next(), connection, g_follows};
+  const std::size_t count = count_with_recorder(environment, passed);
   if (count > kMostVariables) return act(environment);
-  if (is_attached()) count_loss(wire::Loss::NotFollowed);
-  auto** copy = static_cast<char**>(__builtin_alloca((count + 1) * sizeof(char*)));
-  auto* preload = static_cast<char*>(__builtin_alloca(std::strlen(preload_entry(environment)) + 1));
-  copy_without_recorder(environment, g_followed_by, copy, preload);
+  auto** copy = static_cast<char**>(__builtin_alloca(count * sizeof(char*)));
+  auto* preload = static_cast<char*>(__builtin_alloca(preload_bytes(environment, passed)));
+  if (pass == Pass::PutIn) {
+    copy_with_recorder(environment, passed, copy, preload);
+  } else {
+    if (is_attached()) count_loss(wire::Loss::NotFollowed);
+    copy_without_recorder(environment, g_library, copy, preload);
+  }
   return act(copy);
 }
 
-// What all of exec do: check() looks at the program's file, act(environment) is the real function.
+// What all of exec do: check() looks at the program's file, which `name` names, act(environment) is the real function.
 template <class Check, class Act>
-[[gnu::always_inline]] inline int exec(Variables environment, Check check, Act act) noexcept {
+[[gnu::always_inline]] inline int exec(Variables environment, const char* name, Check check, Act act) noexcept {
   if (g_real.execve == nullptr) find_real_functions();
   // A filter may forbid us to look; and without cause we do not.
-  const bool follows = passes_recorder_on(environment);
-  if (in_sandbox() || (!follows && !limits_are_raised())) return act(environment);
+  if (in_sandbox() || (g_library == nullptr && !limits_are_raised())) return act(environment);
   const ProgramFit fit = check();
   const LimitsForNextProgram limits(fit != ProgramFit::Missing);
-  return with_fitting(environment, follows && is_left_out(fit), act);
+  if (g_library == nullptr) return act(environment);
+  const char* const connection = connection_for_next();
+  const Pass pass = way_for(environment, connection, fit);
+  if (pass == Pass::PutIn && !g_follows) forget_child();
+  if (pass == Pass::PutIn || fit == ProgramFit::Missing) return with_fitting(environment, pass, connection, act);
+  const NotedProgram noted(name);
+  return with_fitting(environment, pass, connection, act);
 }
 
 template <class Check, class Act>
-[[gnu::always_inline]] inline int spawn(pid_t* child, Variables environment, Check check, Act act) noexcept {
+[[gnu::always_inline]] inline int spawn(pid_t* child, Variables environment, const char* name, Check check,
+                                        Act act) noexcept {
   if (g_real.posix_spawn == nullptr) find_real_functions();
-  const bool follows = passes_recorder_on(environment);
+  const bool follows = g_follows && has_recorder(environment, g_library);
   const bool leave_out = follows && !in_sandbox() && is_left_out(check());
+  const char* const connection = connection_for_child();
+  const Pass pass = leave_out ? Pass::TakenOut : follows && connection != nullptr ? Pass::PutIn : Pass::AsItIs;
   pid_t spawned = 0;
-  const int result = with_fitting(environment, leave_out, [&](Variables passed) { return act(&spawned, passed); });
+  const int result =
+      with_fitting(environment, pass, connection, [&](Variables passed) { return act(&spawned, passed); });
   if (result != 0) return result;
   if (child != nullptr) *child = spawned;
+  if (!follows || leave_out) note_started(static_cast<std::uint32_t>(spawned), name);
   // A recorder that is in it as well holds the same space as we do.
   if ((!follows || leave_out) && !in_sandbox()) lower_limits_of(spawned);
   return result;
@@ -84,9 +118,17 @@ std::size_t count_further(va_list further) noexcept {
   return count;
 }
 
+// libc starts it without passing by our hooks. In the environment of a followed program it finds the recorder.
+void note_shell() noexcept {
+  if (g_library != nullptr && !g_follows) note_started(wire::kUnknownPid, "sh");
+}
+
 } // namespace
 
-void follow_programs(const char* library) noexcept { g_followed_by = library; }
+void pass_recorder_on(const char* library, bool follow) noexcept {
+  g_library = library;
+  g_follows = follow;
+}
 
 } // namespace heaptape::recorder
 
@@ -105,25 +147,25 @@ using namespace heaptape::recorder;
 
 HT_HOOK int execve(const char* path, char* const* arguments, char* const* environment) {
   return exec(
-      environment, [&] { return fit_of_file(AT_FDCWD, path); },
+      environment, path, [&] { return fit_of_file(AT_FDCWD, path); },
       [&](Variables passed) { return g_real.execve(path, arguments, passed); });
 }
 
 HT_HOOK int execv(const char* path, char* const* arguments) {
   return exec(
-      environ, [&] { return fit_of_file(AT_FDCWD, path); },
+      environ, path, [&] { return fit_of_file(AT_FDCWD, path); },
       [&](Variables passed) { return g_real.execve(path, arguments, passed); });
 }
 
 HT_HOOK int execvpe(const char* name, char* const* arguments, char* const* environment) {
   return exec(
-      environment, [&] { return fit_of_name(name, search_path()); },
+      environment, name, [&] { return fit_of_name(name, search_path()); },
       [&](Variables passed) { return g_real.execvpe(name, arguments, passed); });
 }
 
 HT_HOOK int execvp(const char* name, char* const* arguments) {
   return exec(
-      environ, [&] { return fit_of_name(name, search_path()); },
+      environ, name, [&] { return fit_of_name(name, search_path()); },
       [&](Variables passed) { return g_real.execvpe(name, arguments, passed); });
 }
 
@@ -131,7 +173,7 @@ HT_HOOK int execl(const char* path, const char* first, ...) {
   HT_ARGUMENTS(arguments, first, further);
   va_end(further);
   return exec(
-      environ, [&] { return fit_of_file(AT_FDCWD, path); },
+      environ, path, [&] { return fit_of_file(AT_FDCWD, path); },
       [&](Variables passed) { return g_real.execve(path, arguments, passed); });
 }
 
@@ -140,7 +182,7 @@ HT_HOOK int execle(const char* path, const char* first, ...) {
   char* const* environment = va_arg(further, char* const*);
   va_end(further);
   return exec(
-      environment, [&] { return fit_of_file(AT_FDCWD, path); },
+      environment, path, [&] { return fit_of_file(AT_FDCWD, path); },
       [&](Variables passed) { return g_real.execve(path, arguments, passed); });
 }
 
@@ -148,27 +190,28 @@ HT_HOOK int execlp(const char* name, const char* first, ...) {
   HT_ARGUMENTS(arguments, first, further);
   va_end(further);
   return exec(
-      environ, [&] { return fit_of_name(name, search_path()); },
+      environ, name, [&] { return fit_of_name(name, search_path()); },
       [&](Variables passed) { return g_real.execvpe(name, arguments, passed); });
 }
 
 HT_HOOK int fexecve(int fd, char* const* arguments, char* const* environment) {
   return exec(
-      environment, [&] { return fit_of_descriptor(fd); },
+      environment, arguments != nullptr ? arguments[0] : nullptr, [&] { return fit_of_descriptor(fd); },
       [&](Variables passed) { return g_real.fexecve(fd, arguments, passed); });
 }
 
 HT_HOOK int execveat(int directory, const char* path, char* const* arguments, char* const* environment, int flags) {
   const bool by_descriptor = (flags & AT_EMPTY_PATH) != 0 && path[0] == 0;
   return exec(
-      environment, [&] { return by_descriptor ? fit_of_descriptor(directory) : fit_of_file(directory, path); },
+      environment, by_descriptor ? (arguments != nullptr ? arguments[0] : nullptr) : path,
+      [&] { return by_descriptor ? fit_of_descriptor(directory) : fit_of_file(directory, path); },
       [&](Variables passed) { return g_real.execveat(directory, path, arguments, passed, flags); });
 }
 
 HT_HOOK int posix_spawn(pid_t* child, const char* path, const posix_spawn_file_actions_t* actions,
                         const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
   return spawn(
-      child, environment, [&] { return fit_of_file(AT_FDCWD, path); },
+      child, environment, path, [&] { return fit_of_file(AT_FDCWD, path); },
       [&](pid_t* spawned, Variables passed) {
         return g_real.posix_spawn(spawned, path, actions, attributes, arguments, passed);
       });
@@ -177,8 +220,20 @@ HT_HOOK int posix_spawn(pid_t* child, const char* path, const posix_spawn_file_a
 HT_HOOK int posix_spawnp(pid_t* child, const char* name, const posix_spawn_file_actions_t* actions,
                          const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
   return spawn(
-      child, environment, [&] { return fit_of_name(name, search_path()); },
+      child, environment, name, [&] { return fit_of_name(name, search_path()); },
       [&](pid_t* spawned, Variables passed) {
         return g_real.posix_spawnp(spawned, name, actions, attributes, arguments, passed);
       });
+}
+
+HT_HOOK int system(const char* command) {
+  if (g_real.system == nullptr) find_real_functions();
+  if (command != nullptr && !in_sandbox()) note_shell();
+  return g_real.system(command);
+}
+
+HT_HOOK FILE* popen(const char* command, const char* type) {
+  if (g_real.popen == nullptr) find_real_functions();
+  if (!in_sandbox()) note_shell();
+  return g_real.popen(command, type);
 }

@@ -3,8 +3,8 @@
 
 namespace heaptape::recorder {
 
-// Programs that this process starts are followed: the recorder, whose entry in LD_PRELOAD is `library`, is passed on to all that can
-// take it in. `library` is kept. Without this call the hooks only look after the limits (limit_hooks.h).
-void follow_programs(const char* library) noexcept;
+// The recorder, whose entry in LD_PRELOAD is `library`, is passed on to the program that this process becomes, and with `follow` to all that
+// it starts, as far as they can take it in. `library` is kept. Without this call the hooks only look after the limits (limit_hooks.h).
+void pass_recorder_on(const char* library, bool follow) noexcept;
 
 } // namespace heaptape::recorder

@@ -43,6 +43,47 @@ bool is_glibc_loader(const char* path) noexcept {
   return false;
 }
 
+// A sanitizer's library refuses to run when another one was loaded before it.
+bool is_sanitizer(const char* library) noexcept {
+  for (const char* begin : {"libasan.so", "libtsan.so", "libhwasan.so", "liblsan.so", "libclang_rt.asan",
+                            "libclang_rt.tsan", "libclang_rt.hwasan", "libclang_rt.msan"}) {
+    if (std::strncmp(library, begin, std::strlen(begin)) == 0) return true;
+  }
+  return false;
+}
+
+// The offset in the file of an address of the program's; 0: it is not in the file.
+std::uint64_t offset_of(int fd, const Elf64_Ehdr& header, std::uint32_t count, std::uint64_t address) noexcept {
+  for (std::uint32_t i = 0; i < count; ++i) {
+    Elf64_Phdr segment;
+    if (!read_at(fd, header.e_phoff + i * sizeof segment, &segment, sizeof segment)) return 0;
+    if (segment.p_type == PT_LOAD && address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_filesz)
+      return segment.p_offset + (address - segment.p_vaddr);
+  }
+  return 0;
+}
+
+// Looks at the names of the libraries that the program needs.
+bool needs_sanitizer(int fd, const Elf64_Ehdr& header, std::uint32_t count, const Elf64_Phdr& dynamic) noexcept {
+  constexpr std::uint64_t kMostEntries = 256;
+  constexpr std::size_t kMostNeeded = 32;
+  std::uint64_t needed[kMostNeeded];
+  std::size_t found = 0;
+  std::uint64_t strings = 0;
+  const std::uint64_t entries = dynamic.p_filesz / sizeof(Elf64_Dyn);
+  for (std::uint64_t i = 0; i < entries && i < kMostEntries; ++i) {
+    Elf64_Dyn entry;
+    if (!read_at(fd, dynamic.p_offset + i * sizeof entry, &entry, sizeof entry) || entry.d_tag == DT_NULL) break;
+    if (entry.d_tag == DT_NEEDED && found < kMostNeeded) needed[found++] = entry.d_un.d_val;
+    if (entry.d_tag == DT_STRTAB) strings = offset_of(fd, header, count, entry.d_un.d_ptr);
+  }
+  for (std::size_t i = 0; strings != 0 && i < found; ++i) {
+    char name[32] = {};
+    if (read_at(fd, strings + needed[i], name, sizeof name - 1) && is_sanitizer(name)) return true;
+  }
+  return false;
+}
+
 ProgramFit fit_of_elf(int fd, const char* ident) noexcept {
   if (ident[EI_CLASS] != ELFCLASS64 || ident[EI_DATA] != ELFDATA2LSB) return ProgramFit::Foreign;
   Elf64_Ehdr header;
@@ -50,17 +91,31 @@ ProgramFit fit_of_elf(int fd, const char* ident) noexcept {
   if (header.e_machine != EM_X86_64) return ProgramFit::Foreign;
   if (header.e_phentsize != sizeof(Elf64_Phdr)) return ProgramFit::Missing;
   const std::uint32_t count = header.e_phnum < kMostSegments ? header.e_phnum : kMostSegments;
+  bool has_loader = false;
   for (std::uint32_t i = 0; i < count; ++i) {
     Elf64_Phdr segment;
     if (!read_at(fd, header.e_phoff + i * sizeof segment, &segment, sizeof segment)) return ProgramFit::Missing;
+    if (segment.p_type == PT_DYNAMIC && needs_sanitizer(fd, header, count, segment)) return ProgramFit::Foreign;
     if (segment.p_type != PT_INTERP) continue;
     char loader[kFirstLine];
     if (segment.p_filesz == 0 || segment.p_filesz > sizeof loader) return ProgramFit::Foreign;
     if (!read_at(fd, segment.p_offset, loader, segment.p_filesz)) return ProgramFit::Missing;
     loader[segment.p_filesz - 1] = 0;
-    return is_glibc_loader(loader) ? ProgramFit::Fits : ProgramFit::Foreign;
+    if (!is_glibc_loader(loader)) return ProgramFit::Foreign;
+    has_loader = true;
   }
-  return ProgramFit::Fits;
+  return has_loader ? ProgramFit::Fits : ProgramFit::Static;
+}
+
+// As the kernel decides it, without the cases in which it then grants nothing (no_new_privs, mounts without them).
+bool gains_rights(int fd) noexcept {
+  struct stat facts {};
+  if (system_call(SYS_fstat, fd, as_long(&facts)) != 0) return false;
+  if ((facts.st_mode & S_ISUID) != 0 && facts.st_uid != static_cast<uid_t>(system_call(SYS_geteuid))) return true;
+  constexpr mode_t kAsGroup = S_ISGID | S_IXGRP;
+  if ((facts.st_mode & kAsGroup) == kAsGroup && facts.st_gid != static_cast<gid_t>(system_call(SYS_getegid)))
+    return true;
+  return system_call(SYS_geteuid) != 0 && system_call(SYS_fgetxattr, fd, as_long("security.capability"), 0, 0) > 0;
 }
 
 // The name behind "#!", cut off in place; null: there is none.
@@ -84,7 +139,7 @@ ProgramFit fit_of_open(int first) noexcept {
     const long got = system_call(SYS_pread64, fd, as_long(line), sizeof line, 0);
     const char* interpreter = nullptr;
     if (got >= EI_NIDENT && std::memcmp(line, ELFMAG, SELFMAG) == 0)
-      fit = fit_of_elf(fd, line);
+      fit = gains_rights(fd) ? ProgramFit::Secure : fit_of_elf(fd, line);
     else if (got > 2 && line[0] == '#' && line[1] == '!')
       interpreter = interpreter_in(line, static_cast<std::size_t>(got));
     if (fd != first) (void)system_call(SYS_close, fd);

@@ -10,7 +10,9 @@
 namespace heaptape::recorder {
 
 enum class ProgramFit : std::uint8_t {
-  Fits, // glibc's loader will be asked; or none at all, so that what is preloaded does no harm and reaches its children
+  Fits,    // glibc's loader will be asked
+  Static,  // nobody will be asked: what is preloaded does no harm, and reaches its children
+  Secure,  // the loader leaves out what is preloaded: the program gains rights
   Foreign, // another loader, another word size, another processor
   Unknown, // it can be executed but not read
   Missing, // not there, or not a program: exec will say what is wrong with it

@@ -66,7 +66,7 @@ const std::string kMusl = "/lib/ld-musl-x86_64.so.1";
 
 TEST_F(ProgramFile, GlibcsLoaderTakesTheRecorderInAndNoLoaderDoesNotMind) {
   EXPECT_EQ(fit(make("dynamic", elf(kGlibc))), ProgramFit::Fits);
-  EXPECT_EQ(fit(make("static", elf(""))), ProgramFit::Fits);
+  EXPECT_EQ(fit(make("static", elf(""))), ProgramFit::Static);
   EXPECT_EQ(fit("/proc/self/exe"), ProgramFit::Fits);
 }
 

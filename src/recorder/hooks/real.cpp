@@ -216,6 +216,8 @@ constinit RealFunctions g_real{
     .execveat = nullptr,
     .posix_spawn = nullptr,
     .posix_spawnp = nullptr,
+    .system = nullptr,
+    .popen = nullptr,
     .getrlimit = nullptr,
     .setrlimit = nullptr,
     .prlimit = nullptr,
@@ -287,6 +289,8 @@ void find_real_functions() noexcept {
   look_up(found.execveat, "execveat");
   look_up(found.posix_spawn, "posix_spawn");
   look_up(found.posix_spawnp, "posix_spawnp");
+  look_up(found.system, "system");
+  look_up(found.popen, "popen");
   look_up(found.getrlimit, "getrlimit");
   look_up(found.setrlimit, "setrlimit");
   look_up(found.prlimit, "prlimit");

@@ -9,6 +9,7 @@
 
 #include <cstdarg>
 #include <cstddef>
+#include <cstdio>
 
 namespace heaptape::recorder {
 
@@ -42,6 +43,8 @@ struct RealFunctions {
   int (*execveat)(int, const char*, char* const*, char* const*, int); // null where libc has none
   Spawn* posix_spawn;
   Spawn* posix_spawnp;
+  int (*system)(const char*);
+  FILE* (*popen)(const char*, const char*);
   int (*getrlimit)(int, rlimit*);
   int (*setrlimit)(int, const rlimit*);
   int (*prlimit)(pid_t, int, const rlimit*, rlimit*);

@@ -26,6 +26,7 @@
 #include "recorder/hooks/environment.h"
 #include "recorder/hooks/exec_hooks.h"
 #include "recorder/hooks/limit_hooks.h"
+#include "recorder/hooks/lineage.h"
 #include "recorder/hooks/new_hooks.h"
 #include "recorder/hooks/pool_functions.h"
 #include "recorder/hooks/pool_names.h"
@@ -155,6 +156,7 @@ void thread_arrived(ThreadState& thread, Caller caller) noexcept {
   const bool barrier = system_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
   header->membarrier_registered.store(barrier ? 1 : 0, std::memory_order_relaxed);
   header->pid.store(pid, std::memory_order_relaxed);
+  begin_lineage(*header, attached, g_collector_environment);
   header->attached.store(1, std::memory_order_release);
   g_switch.attached.store(1, std::memory_order_release);
   if (g_recorder.config.no_heap == 0) g_switch.on.store(switch_position(), std::memory_order_release);
@@ -165,13 +167,14 @@ void thread_arrived(ThreadState& thread, Caller caller) noexcept {
 
 // A child that fork() made, with --follow: everything of the parent's recording is gone here, begin anew.
 void follow_fork() noexcept {
+  const Origin origin = origin_of_fork();
   forget_thread();
   reset_modules();
   reset_pool_names();
   g_recorder.header = nullptr;
   g_recorder.epoch.store(0, std::memory_order_relaxed);
   Attached attached;
-  attach_new(g_collector_path, g_collector_environment, attached);
+  attach_new(g_collector_path, g_collector_environment, origin, attached);
   if (attached.memory != nullptr && begin(attached)) hook_pool_functions_again();
 }
 
@@ -193,19 +196,25 @@ void start() noexcept {
   const char* follow_text = find_variable(environment, "HEAPTAPE_FOLLOW");
   const bool follow = follow_text != nullptr && follow_text[0] == '1';
   const char* fd_text = find_variable(environment, "HEAPTAPE_SHM_FD");
+  const char* door = find_variable(environment, "HEAPTAPE_SHM_DOOR");
+  const char* parent = find_variable(environment, "HEAPTAPE_SHM_PARENT");
   Attached attached;
   if (const char* reason = reason_to_stay_off(); reason != nullptr) {
-    say_off(reason);
+    if (door == nullptr) say_off(reason); // else the collector finds out by itself and says it at the end
   } else {
+    const Origin origin = door != nullptr     ? Origin{.started_by = wire::StartedBy::Exec}
+                          : parent != nullptr ? origin_of_spawn(parent)
+                                              : Origin{};
     if (fd_text != nullptr) {
       attach_inherited(static_cast<int>(parse_number(fd_text)),
                        parse_number(find_variable(environment, "HEAPTAPE_SHM_KEY")), attached);
     }
-    const bool need_collector = attached.memory == nullptr && !attached.say_so;
+    if (attached.memory == nullptr && door != nullptr) attach_at_door(door, origin, attached);
+    const bool need_collector = attached.memory == nullptr && !attached.say_so && !attached.not_wanted;
+    g_collector_environment = copy_for_collector(environment);
     if (need_collector || follow) {
       if (find_collector(environment)) {
-        g_collector_environment = copy_for_collector(environment);
-        if (need_collector) attach_new(g_collector_path, g_collector_environment, attached);
+        if (need_collector) attach_new(g_collector_path, g_collector_environment, origin, attached);
       } else if (need_collector) {
         say_off("there is no heaptape at ", g_collector_path, "; set HEAPTAPE_COLLECTOR to its path");
       }
@@ -214,14 +223,18 @@ void start() noexcept {
   }
   if (attached.memory != nullptr) read_pool_functions(environment);
   restore_environment(environment, library, follow);
-  if (follow) follow_programs(library);
+  if (follow || attached.memory != nullptr) pass_recorder_on(library, follow);
   if (attached.memory == nullptr) return;
 
   g_has_exit_key = pthread_key_create(&g_exit_key, thread_ends) == 0;
   g_thread_arrived = thread_arrived;
   const bool wiped = system_call(SYS_madvise, as_long(&g_switch), sizeof g_switch, MADV_WIPEONFORK) == 0;
   if (!wiped) (void)pthread_atfork(nullptr, nullptr, switch_off_after_fork);
-  if (follow && g_collector_environment != nullptr) (void)pthread_atfork(nullptr, nullptr, follow_fork);
+  const bool follow_forks = follow && g_collector_environment != nullptr;
+  if (follow_forks)
+    (void)pthread_atfork(nullptr, nullptr, follow_fork);
+  else
+    (void)pthread_atfork(note_fork, nullptr, note_forked_child);
   if (begin(attached)) hook_pool_functions();
 }
 
