@@ -87,9 +87,9 @@
       card("Allocated", bytes(t[4]), `${count(t[5], "block")}`),
       card("Short-lived", percent(data.short_lived[0], t[4]), `${bytes(data.short_lived[0])} freed within 1 ms`),
       card("Temporary", percent(t[7], t[5]), `${count(t[7], "block")} freed right away`));
-    const left = data.places - data.tree.length;
+    const left = data.places - data.shown;
     byId("footer").textContent = `Made by heaptape ${run.heaptape}. ` + (left > 0
-      ? `The flame graph shows the ${plain(data.tree.length)} places that weigh most, of ${plain(data.places)}; the others are joined as “smaller places”, so sums are exact.`
+      ? `The flame graph shows the ${plain(data.shown)} places that weigh most, of ${plain(data.places)}; the others are joined as “smaller places”, so sums are exact.`
       : `The flame graph shows all ${plain(data.places)} places.`);
   }
 

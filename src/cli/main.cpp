@@ -3,12 +3,17 @@
 #include <unistd.h>
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/near_word.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/habits.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
+#include "cli/terminal/pager.h"
 #include "cli/version.h"
 
 namespace heaptape::cli {
@@ -34,6 +39,8 @@ constexpr std::array kCommands{
     Command{"verify", verify},
     Command{"export", export_tape},
     Command{"import", import_tape},
+    Command{"flamegraph", flamegraph},
+    Command{"html", html},
     Command{"index", index},
     Command{"symbolize", symbolize},
     Command{"shell", shell},
@@ -56,7 +63,7 @@ constexpr std::array kAsked{"explain", "history", "owner",    "blocks", "events"
 constexpr std::string_view kHelp =
     R"(heaptape records every heap event of a program onto a tape and plays it back.
 
-  record PROGRAM [ARGS...]   run a program and record it
+  record PROGRAM [ARGS...]   record a program; also: heaptape ./PROGRAM
   report [TAPE]              what to look at: peak, leaks, churn, call stacks
   leaks [TAPE]               what was still live at the end
   peak [TAPE]                what was live when the heap was largest
@@ -76,7 +83,9 @@ constexpr std::string_view kHelp =
   verify [TAPE]              check that a tape is intact and consistent
   symbolize [TAPE]           look up names again, with better debug files
   index [TAPE]               build the index that reports read
-  export --format F [TAPE]   for pprof, speedscope, massif, heaptrack, html, ...
+  flamegraph [TAPE]          a flame graph for any browser, as SVG
+  html [TAPE]                one page with everything, for any browser
+  export --format F [TAPE]   for pprof, speedscope, massif, heaptrack, csv, ...
   import heaptrack FILE      make a tape from a heaptrack data file
 
 While a program is being recorded:
@@ -93,7 +102,8 @@ While a program is being recorded:
 Also, as in the shell: owner, blocks, events, event, stack, live, stats,
 threads, marks, text, checkpoints, scopes, symbol, symbolat, arenas, mappings.
 
-Without TAPE, commands read the newest *.tape in the current directory.
+Without TAPE, commands read the newest *.tape in the current directory. Long
+answers on a terminal go through $PAGER, unless heaptape --no-pager COMMAND.
 'heaptape COMMAND --help' describes a command, 'heaptape --version' prints the
 version.
 )";
@@ -121,15 +131,36 @@ void fill_standard_descriptors() {
   }
 }
 
+// nullopt: there is no such command.
+std::optional<int> run_command(std::string_view name, Arguments arguments) {
+  if (name != "record" && name != "collect") fill_standard_descriptors();
+  for (const Command& command : kCommands) {
+    if (command.name == name) return command.run(arguments);
+  }
+  for (const std::string_view asked : kAsked) {
+    if (asked == name) return ask(asked, arguments);
+  }
+  return std::nullopt;
+}
+
+int run_meant(const Meant& meant) {
+  if (!meant.sentence.empty()) say(meant.sentence);
+  return meant.command.empty() ? kTrouble : run_command(meant.command, meant.arguments).value_or(kTrouble);
+}
+
 int run(Arguments arguments) {
   if (arguments.empty()) {
-    say("no command given; see 'heaptape --help'");
+    say("no command given; 'heaptape record PROGRAM' records, 'heaptape report' shows; see 'heaptape --help'");
     return kTrouble;
   }
   const std::string_view name = arguments.front();
   Arguments rest = arguments.subspan(1);
-  if (name != "record" && name != "collect") fill_standard_descriptors();
-  if (name == "--version" || name == "version") return print(version_text() + "\n");
+  if (name == "--no-pager") {
+    never_page();
+    return run(rest);
+  }
+  if (name == "--version" || name == "-V" || name == "version" || (name == "-v" && rest.empty()))
+    return print(version_text() + "\n");
   if (name == "--commands") return print(command_names());
   if (name == "--help" || name == "-h" || (name == "help" && rest.empty())) return print(kHelp);
 
@@ -137,14 +168,17 @@ int run(Arguments arguments) {
   const bool wants_help = name == "help";
   const std::string_view wanted = wants_help ? rest.front() : name;
   if (wants_help) rest = Arguments(&kHelpOption, 1);
-  for (const Command& command : kCommands) {
-    if (command.name == wanted) return command.run(rest);
+  if (const std::optional<int> status = run_command(wanted, rest)) return *status;
+  if (const std::optional<Meant> meant = meant_by_word(wanted, rest)) return run_meant(*meant);
+  std::vector<std::string_view> known{"help", "version"};
+  for (const Command& command : kCommands) known.push_back(command.name);
+  known.insert(known.end(), kAsked.begin(), kAsked.end());
+  if (wants_help) {
+    const std::string near = did_you_mean(wanted, std::span<const std::string_view>(known));
+    say(fmt::format("unknown command '{}'{}", wanted, near.empty() ? "; see 'heaptape --help'" : near));
+    return kTrouble;
   }
-  for (const std::string_view asked : kAsked) {
-    if (asked == wanted) return ask(asked, rest);
-  }
-  say(fmt::format("unknown command '{}'; see 'heaptape --help'", wanted));
-  return kTrouble;
+  return run_meant(meant_by(arguments, known));
 }
 
 } // namespace

@@ -17,6 +17,7 @@
 #include "tape/contents_codec.h"
 #include "tape/event_decoder.h"
 #include "tape/format.h"
+#include "tape/tape_loader.h"
 
 namespace heaptape {
 namespace {
@@ -71,7 +72,7 @@ struct TapeFollower::State {
     return std::span(stored).first(done);
   }
 
-  Result<> read_header(const std::string& name);
+  Result<> read_header(const TapeSource& source, const std::string& name);
   void skip_damage();
   bool take_block(const format::ChunkHeader& block, std::span<const std::byte> payload, EventWatcher& watcher);
   bool take_stacks(std::span<const std::byte> payload, EventWatcher& watcher);
@@ -79,19 +80,11 @@ struct TapeFollower::State {
   void give(std::span<const Event> run, EventWatcher& watcher);
 };
 
-Result<> TapeFollower::State::read_header(const std::string& name) {
-  const auto front = read(0, format::kMaxFileHeaderBytes);
-  format::FileHeader first{};
-  if (front.size() < sizeof first) return Error{ErrorCode::NotATape, "'" + name + "' is empty or not a tape"};
-  std::memcpy(&first, front.data(), sizeof first);
-  if (std::memcmp(first.magic, format::kMagic, sizeof first.magic) != 0 || first.header_bytes < sizeof first ||
-      first.header_bytes > format::kMaxFileHeaderBytes)
-    return Error{ErrorCode::NotATape, "'" + name + "' is not a heaptape tape; give a file that heaptape record made"};
-  if (first.major != format::kMajor)
-    return Error{ErrorCode::BadVersion,
-                 "'" + name + "' is a tape of another version; use the heaptape that is recording it"};
-  header = {first.major, first.minor, first.start_realtime_ns, first.pid};
-  offset = first.header_bytes;
+Result<> TapeFollower::State::read_header(const TapeSource& source, const std::string& name) {
+  const Result<TapeHead> head = read_tape_head(source, name, checksums);
+  if (!head) return head.error();
+  header = head.value().header;
+  offset = head.value().first_chunk;
   return Unit{};
 }
 
@@ -186,13 +179,12 @@ TapeFollower& TapeFollower::operator=(TapeFollower&&) noexcept = default;
 TapeFollower::~TapeFollower() = default;
 
 Result<TapeFollower> TapeFollower::open(const std::string& path) {
+  const Result<TapeSource> source = TapeSource::open(path);
+  if (!source) return source.error();
   auto state = std::make_unique<State>();
+  if (const Result<> read = state->read_header(source.value(), path); !read) return read.error();
   state->fd.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!state->fd) {
-    const ErrorCode code = errno == ENOENT ? ErrorCode::NotFound : ErrorCode::Denied;
-    return Error{code, "cannot open the tape '" + path + "': " + system_message(errno)};
-  }
-  if (const Result<> read = state->read_header(path); !read) return read.error();
+  if (!state->fd) return Error{ErrorCode::Io, "cannot open the tape '" + path + "': " + system_message(errno)};
   return TapeFollower(std::move(state));
 }
 
@@ -201,7 +193,7 @@ Result<TapeFollower> TapeFollower::from_bytes(const std::vector<std::byte>& byte
   state->bytes = &bytes;
   state->checksums = checksums;
   state->decoder = EventDecoder(checksums);
-  if (const Result<> read = state->read_header("bytes"); !read) return read.error();
+  if (const Result<> read = state->read_header(TapeSource::from_bytes(bytes), "bytes"); !read) return read.error();
   return TapeFollower(std::move(state));
 }
 

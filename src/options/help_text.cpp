@@ -1,6 +1,7 @@
 #include "options/help_text.h"
 
 #include <algorithm>
+#include <array>
 
 namespace heaptape {
 namespace {
@@ -16,9 +17,9 @@ std::string label_of(const Option& option) {
   return label;
 }
 
-void append_wrapped(std::string& out, std::string_view text, std::size_t column) {
-  while (column + text.size() > kLineWidth) {
-    const std::size_t end = text.rfind(' ', kLineWidth - column);
+void append_wrapped(std::string& out, std::string_view text, std::size_t column, std::size_t width = kLineWidth) {
+  while (column + text.size() > width) {
+    const std::size_t end = text.rfind(' ', width - column);
     if (end == text.npos || end == 0) break;
     out.append(text.substr(0, end)).append("\n").append(column, ' ');
     text.remove_prefix(end + 1);
@@ -27,12 +28,7 @@ void append_wrapped(std::string& out, std::string_view text, std::size_t column)
 }
 
 void append_row(std::string& out, std::string label, std::string_view text) {
-  if (label.size() + 2 > kTextColumn)
-    label += "\n" + std::string(kTextColumn, ' ');
-  else
-    label.resize(kTextColumn, ' ');
-  out += label;
-  append_wrapped(out, text, kTextColumn);
+  out += row_text(std::move(label), text, kTextColumn, kLineWidth);
 }
 
 // A paragraph of plain sentences is wrapped again; examples, lists and headings stay as they are.
@@ -62,6 +58,15 @@ std::string wrapped_text(std::string_view text) {
   }
 }
 
+std::string row_text(std::string label, std::string_view text, std::size_t column, std::size_t width) {
+  if (label.size() + 2 > column)
+    label += "\n" + std::string(column, ' ');
+  else
+    label.resize(column, ' ');
+  append_wrapped(label, text, column, width);
+  return label;
+}
+
 std::string options_text(const OptionList& list) {
   std::string text;
   for (const Option& option : list.options()) {
@@ -76,6 +81,22 @@ std::string help_text(const OptionList& list, const CommandHelp& help) {
   text += "\nOptions:\n" + options_text(list);
   append_row(text, "  -h, --help", "show this help");
   if (!help.more.empty()) text.append("\n").append(wrapped_text(help.more));
+  return text;
+}
+
+std::string options_table(const OptionList& list) {
+  static constexpr std::array<std::string_view, 5> kPlaces{"none", "next", "maybe", "attached", "series"};
+  std::string text;
+  for (const Option& option : list.options()) {
+    if (option.is_hidden) continue;
+    const std::string_view place = option.is_word ? "word" : kPlaces.at(static_cast<std::size_t>(option.value));
+    std::string choices;
+    for (const std::string& choice : option.choices) choices += (choices.empty() ? "" : " ") + choice;
+    for (const std::string_view part : {std::string_view(option.short_name), std::string_view(option.long_name), place,
+                                        std::string_view(option.value_name), std::string_view(choices)})
+      text.append(part).append("\t");
+    text.append(option.help).append("\n");
+  }
   return text;
 }
 

@@ -18,10 +18,17 @@ struct CommandHelp {
 // Paragraphs of sentences broken at the width of a terminal line; examples, lists and headings as they are.
 std::string wrapped_text(std::string_view text);
 
+// A label and, in the column beside it or below it, a text wrapped to the width.
+std::string row_text(std::string label, std::string_view text, std::size_t column, std::size_t width);
+
 // One line or more per option: its names, and beside them its description, wrapped to the width of a terminal line.
 std::string options_text(const OptionList& list);
 
 // All of it. The option --help, which every list has, comes last.
 std::string help_text(const OptionList& list, const CommandHelp& help);
+
+// For programs: a line per option and word with its parts between tabs: short name, long name, where its value stands
+// (none, next, maybe, attached, series, word), the value's name, its choices between spaces, the description.
+std::string options_table(const OptionList& list);
 
 } // namespace heaptape

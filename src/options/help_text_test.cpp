@@ -46,5 +46,20 @@ TEST(HelpText, ParagraphsAreBrokenAnewAndExamplesAreNot) {
   EXPECT_EQ(wrapped_text("Much " + sentence + "\n"), "Much " + sentence.substr(0, 71) + "\nfurther\n");
 }
 
+TEST(HelpText, AProgramGetsTheOptionsAsATable) {
+  std::string format, tape;
+  bool secret = false;
+  std::optional<std::string> rate;
+  OptionList list("try");
+  list.text("-f,--format FORMAT", format, "the look").one_of({"table", "csv"});
+  list.flag("--secret", secret, "").hidden();
+  list.optional_text("--cpu[=HZ]", rate, "how often");
+  list.word("TAPE", tape);
+  EXPECT_EQ(list.parse({"--list-options"}).value(), OptionList::Outcome::WantsTable);
+  EXPECT_EQ(options_table(list), "-f\t--format\tnext\tFORMAT\ttable csv\tthe look\n"
+                                 "\t--cpu\tattached\tHZ\t\thow often\n"
+                                 "\t\tword\tTAPE\t\t\n");
+}
+
 } // namespace
 } // namespace heaptape

@@ -3,7 +3,12 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <charconv>
+#include <limits>
 #include <map>
+
+#include "base/near_word.h"
+#include "base/number_text.h"
 
 namespace heaptape {
 namespace {
@@ -31,22 +36,14 @@ struct Form {
 // What CLI11 reports for a flag whose value was left out. Nobody types it.
 constexpr const char* kLeftOut = "\x01";
 
-// CLI11's sentences in ours. Those not expected here are shown as they are.
-std::string sentence_for(const CLI::ParseError& error) {
-  const std::string what = error.what();
-  const std::size_t colon = what.find(": ");
-  if (colon == what.npos) return what;
-  switch (static_cast<CLI::ExitCodes>(error.get_exit_code())) {
-  case CLI::ExitCodes::ExtrasError: {
-    const std::string extra = what.substr(colon + 2);
-    return extra.starts_with('-') ? "unknown option " + extra : "unexpected argument '" + extra + "'";
-  }
-  case CLI::ExitCodes::ArgumentMismatch: {
-    const bool too_many = what.compare(colon, 9, ": At Most") == 0;
-    return what.substr(0, colon) + (too_many ? " may be given only once" : " needs a value");
-  }
-  default: return what;
-  }
+// A whole number, or one with decimals; nullopt: neither, or too many digits.
+template <class Value>
+std::optional<Value> parse_number(const std::string& text) {
+  Value value{};
+  const char* const end = text.data() + text.size();
+  const auto [rest, status] = std::from_chars(text.data(), end, value);
+  if (status != std::errc{} || rest != end) return std::nullopt;
+  return value;
 }
 
 template <class Value>
@@ -64,8 +61,14 @@ Option& Option::one_of(std::initializer_list<std::string_view> words) {
   return *this;
 }
 
-Option& Option::between(std::int64_t least, std::int64_t most) {
-  parsed_->check(CLI::Range(least, most));
+Option& Option::also(std::initializer_list<std::string_view> words) {
+  also_.assign(words.begin(), words.end());
+  return *this;
+}
+
+Option& Option::between(std::uint64_t least, std::uint64_t most) {
+  least_ = least;
+  most_ = most;
   return *this;
 }
 
@@ -136,20 +139,37 @@ Option& OptionList::optional_text(std::string_view text, std::optional<std::stri
   return declare(text, option, help);
 }
 
+// CLI11 wraps negative numbers around and says little about wrong ones, so it gets a text.
+Option& OptionList::add_number(std::string_view form, std::function<void(double, std::uint64_t)> take,
+                               std::string_view help) {
+  Number& number = numbers_.emplace_back();
+  number.take = std::move(take);
+  Option& option = declare(form, add(*app_, form, number.text), help);
+  number.option = &option;
+  return option;
+}
+
 Option& OptionList::number(std::string_view form, std::uint64_t& value, std::string_view help) {
-  return declare(form, add(*app_, form, value), help);
+  return add_number(
+      form, [&value](double, std::uint64_t whole) { value = whole; }, help);
 }
 
 Option& OptionList::number(std::string_view form, std::optional<std::uint64_t>& value, std::string_view help) {
-  return declare(form, add(*app_, form, value), help);
+  return add_number(
+      form, [&value](double, std::uint64_t whole) { value = whole; }, help);
 }
 
 Option& OptionList::number(std::string_view form, std::uint32_t& value, std::string_view help) {
-  return declare(form, add(*app_, form, value), help);
+  Option& option = add_number(
+      form, [&value](double, std::uint64_t whole) { value = static_cast<std::uint32_t>(whole); }, help);
+  return option.between(0, std::numeric_limits<std::uint32_t>::max());
 }
 
 Option& OptionList::number(std::string_view form, double& value, std::string_view help) {
-  return declare(form, add(*app_, form, value), help);
+  Option& option = add_number(
+      form, [&value](double exact, std::uint64_t) { value = exact; }, help);
+  numbers_.back().whole = false;
+  return option;
 }
 
 // Without allow_extra_args(false) CLI11 would go on taking words, a tape's name among them.
@@ -194,15 +214,74 @@ Option& OptionList::each_word(const std::string& name, std::size_t most, std::fu
   return declare(name, option, "");
 }
 
+// CLI11's sentences in ours. Those not expected here are shown as they are.
+std::string OptionList::sentence_for(const std::string& what, int exit_code) const {
+  const std::size_t colon = what.find(": ");
+  if (colon == what.npos) return what;
+  switch (static_cast<CLI::ExitCodes>(exit_code)) {
+  case CLI::ExitCodes::ExtrasError: {
+    const std::vector<std::string> extras = app_->remaining();
+    const std::string extra = extras.empty() ? what.substr(colon + 2) : extras.front();
+    if (!extra.starts_with('-')) return "unexpected argument '" + printable(extra) + "'";
+    std::vector<std::string> known{"--help"};
+    for (const Option& option : options_) {
+      if (!option.is_word && !option.is_hidden && !option.long_name.empty()) known.push_back(option.long_name);
+    }
+    const std::string name = extra.substr(0, extra.find('='));
+    return "unknown option " + printable(name) + did_you_mean(name, known);
+  }
+  case CLI::ExitCodes::ArgumentMismatch: {
+    const bool too_many = what.compare(colon, 9, ": At Most") == 0;
+    return what.substr(0, colon) + (too_many ? " may be given only once" : " needs a value");
+  }
+  default: return what;
+  }
+}
+
+// Choices and numbers: what is wrong, what may be given, and what was probably meant.
+Result<> OptionList::check_values() {
+  const auto name_of = [](const Option& option) {
+    return option.is_word ? option.value_name : option.long_name.empty() ? option.short_name : option.long_name;
+  };
+  for (const Option& option : options_) {
+    if (option.choices.empty() || option.parsed_->count() == 0) continue;
+    for (const std::string& word : option.parsed_->results()) {
+      const auto is_in = [&](const std::vector<std::string>& words) {
+        return std::find(words.begin(), words.end(), word) != words.end();
+      };
+      if (word == kLeftOut || is_in(option.choices) || is_in(option.also_)) continue;
+      return Error{ErrorCode::Usage, name_of(option) + " must be " + listed(option.choices) + ", not '" +
+                                         printable(word) + "'" + did_you_mean(word, option.choices)};
+    }
+  }
+  for (const Number& number : numbers_) {
+    const Option& option = *number.option;
+    if (option.parsed_->count() == 0) continue;
+    const auto whole = number.whole ? parse_number<std::uint64_t>(number.text) : std::optional<std::uint64_t>(0);
+    const auto exact = number.whole ? std::optional(0.0) : parse_number<double>(number.text);
+    const auto least = static_cast<double>(option.least_), most = static_cast<double>(option.most_);
+    const bool fits = number.whole ? whole && *whole >= option.least_ && *whole <= option.most_
+                                   : exact && *exact >= least && *exact <= most;
+    if (!fits)
+      return Error{ErrorCode::Usage, name_of(option) + " must be a number from " + with_separators(option.least_) +
+                                         " to " + with_separators(option.most_) + ", not '" + printable(number.text) +
+                                         "'"};
+    number.take(*exact, *whole);
+  }
+  return Unit{};
+}
+
 Result<OptionList::Outcome> OptionList::parse(std::vector<std::string> words) {
+  if (words.size() == 1 && words.front() == kTableOption) return Outcome::WantsTable;
   std::reverse(words.begin(), words.end()); // CLI11 takes them from the end
   try {
     app_->parse(words);
   } catch (const CLI::CallForHelp&) {
     return Outcome::WantsHelp;
   } catch (const CLI::ParseError& error) {
-    return Error{ErrorCode::Usage, sentence_for(error)};
+    return Error{ErrorCode::Usage, sentence_for(error.what(), error.get_exit_code())};
   }
+  if (const Result<> checked = check_values(); !checked) return checked.error();
   for (const Each& each : each_) {
     const std::vector<std::string>& given = each.option->results();
     if (given.size() > each.most) return Error{ErrorCode::Usage, "unexpected argument '" + given[each.most] + "'"};

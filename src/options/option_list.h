@@ -28,6 +28,9 @@ class Option;
 
 namespace heaptape {
 
+// The word that asks a command for its options as a table: for the manual and for completion.
+inline constexpr std::string_view kTableOption = "--list-options";
+
 // Where an option's value stands.
 enum class OptionValue : std::uint8_t {
   None,     // a flag
@@ -49,9 +52,11 @@ public:
   bool is_word = false; // not an option but a plain word such as TAPE
   bool is_hidden = false;
 
-  // What the value may be, for completion. The command itself refuses other values, in its own words.
+  // What the value may be: offered by completion, and everything else is refused.
   Option& one_of(std::initializer_list<std::string_view> words);
-  Option& between(std::int64_t least, std::int64_t most); // of a number
+  // Words that are accepted besides the choices and offered nowhere: older names of the same.
+  Option& also(std::initializer_list<std::string_view> words);
+  Option& between(std::uint64_t least, std::uint64_t most); // of a number; without it: from 0 to 10^12
   Option& required();
   Option& hidden(); // --help does not list it
   // By the names of options that have been declared before.
@@ -61,6 +66,8 @@ public:
 private:
   friend class OptionList;
   CLI::Option* parsed_ = nullptr;
+  std::vector<std::string> also_;
+  std::uint64_t least_ = 0, most_ = 1'000'000'000'000;
 };
 
 class OptionList {
@@ -96,8 +103,9 @@ public:
   // At most `most` of them; `take` gets each in its turn among the values of each().
   Option& each_word(const std::string& name, std::size_t most, std::function<void(const std::string&)> take);
 
-  enum class Outcome : std::uint8_t { GoOn, WantsHelp };
-  // Fills the variables. The Error's sentence names the wrong word. To be called once.
+  enum class Outcome : std::uint8_t { GoOn, WantsHelp, WantsTable };
+  // Fills the variables. The Error's sentence names the wrong word, and the one that was probably meant. To be called
+  // once. WantsTable: the only word is kTableOption.
   Result<Outcome> parse(std::vector<std::string> words);
   // After parsing: whether the option was given.
   bool given(const std::string& name) const;
@@ -110,12 +118,21 @@ public:
   const std::deque<Option>& options() const { return options_; }
 
 private:
+  std::string sentence_for(const std::string& what, int exit_code) const;
+  Result<> check_values();
+  Option& add_number(std::string_view form, std::function<void(double, std::uint64_t)> take, std::string_view help);
   Option& declare(std::string_view form, CLI::Option* parsed, std::string_view help);
 
   struct Optional { // of optional_text() and text()
     const CLI::Option* option = nullptr;
     std::string text{};
     std::optional<std::string>* value = nullptr;
+  };
+  struct Number { // of number(): a double is given both ways
+    const Option* option = nullptr;
+    std::string text{};
+    std::function<void(double, std::uint64_t)> take{};
+    bool whole = true;
   };
   struct Each { // of each()
     const CLI::Option* option = nullptr;
@@ -129,6 +146,7 @@ private:
   // Deques, for CLI11 and callers keep references to what is in them.
   std::deque<Option> options_;
   std::deque<Optional> optionals_;
+  std::deque<Number> numbers_;
   std::deque<Each> each_;
 };
 

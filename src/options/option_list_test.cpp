@@ -132,14 +132,17 @@ TEST(OptionList, ASeriesEndsAtTheNextOption) {
 // What the user reads when these words are wrong.
 std::string complaint_about(const Words& words) {
   bool all = false, some = false, few = false;
-  std::string output, name, tape;
+  std::string output, by, name, tape;
   std::uint64_t rows = 0;
+  double share = 0;
   OptionList list("try");
   list.flag("--all", all, "");
   list.flag("--some", some, "").excludes("--all");
   list.flag("--few", few, "").needs("--some");
   list.text("-o,--output FILE", output, "");
-  list.number("--rows N", rows, "").between(1, 9);
+  list.number("-n,--rows N", rows, "").between(1, 9000);
+  list.number("--share PERCENT", share, "").between(0, 100);
+  list.text("--by WHAT", by, "").one_of({"function", "line"}).also({"func"});
   list.word("NAME", name).required();
   list.word("TAPE", tape);
   const Result<OptionList::Outcome> outcome = list.parse(words);
@@ -155,8 +158,27 @@ TEST(OptionList, WrongWordsAreNamedInOneSentence) {
   EXPECT_EQ(complaint_about({}), "NAME is required");
   EXPECT_EQ(complaint_about({"a", "--some", "--all"}), "--all excludes --some");
   EXPECT_EQ(complaint_about({"a", "--few"}), "--few requires --some");
-  EXPECT_NE(complaint_about({"a", "--rows", "10"}), "nothing");
-  EXPECT_NE(complaint_about({"a", "--rows", "x"}), "nothing");
+}
+
+TEST(OptionList, ANumberOutOfItsBoundsIsRefusedWithTheBounds) {
+  EXPECT_EQ(complaint_about({"a", "--rows", "9000", "--share", "0.5"}), "nothing");
+  for (const char* wrong : {"-5", "0", "9001", "x", "5x", "", "12345678901234567890", "1e3"}) {
+    EXPECT_EQ(complaint_about({"a", "-n", wrong}),
+              std::string("--rows must be a number from 1 to 9,000, not '") + wrong + "'");
+  }
+  for (const char* wrong : {"-1", "100.5", "nan", "inf", "half"}) {
+    EXPECT_EQ(complaint_about({"a", "--share", wrong}),
+              std::string("--share must be a number from 0 to 100, not '") + wrong + "'");
+  }
+}
+
+TEST(OptionList, AMistypedWordIsAnsweredWithTheOneThatWasMeant) {
+  EXPECT_EQ(complaint_about({"a", "--ouput", "x"}), "unknown option --ouput; did you mean '--output'?");
+  EXPECT_EQ(complaint_about({"a", "--ouput=x"}), "unknown option --ouput; did you mean '--output'?");
+  EXPECT_EQ(complaint_about({"a", "--by", "func"}), "nothing");
+  EXPECT_EQ(complaint_about({"a", "--by", "fucntion"}),
+            "--by must be function or line, not 'fucntion'; did you mean 'function'?");
+  EXPECT_EQ(complaint_about({"a", "--by=colour"}), "--by must be function or line, not 'colour'");
 }
 
 TEST(OptionList, HelpIsAskedForWhateverElseIsWrong) {

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <vector>
 
+#include "base/near_word.h"
 #include "base/number_text.h"
 #include "shell/all_commands.h"
 
@@ -33,7 +35,10 @@ Result<const Command*> find_command(std::string_view name) {
   if (beginnings == 1) return begins;
   const std::string shown = "'" + printable(name) + "'";
   if (beginnings != 0) return Error{ErrorCode::Usage, shown + " is ambiguous: " + near};
-  return Error{ErrorCode::Usage, "not a command: " + shown + "; 'help' lists them"};
+  std::vector<std::string_view> known{"quit"};
+  for (const Command* command : commands()) known.push_back(command->name);
+  const std::string meant = did_you_mean(name, std::span<const std::string_view>(known));
+  return Error{ErrorCode::Usage, "not a command: " + shown + (meant.empty() ? "; 'help' lists them" : meant)};
 }
 
 Result<> run_command(const Command& command, Session& session, std::vector<Word> words, Printer& out) {

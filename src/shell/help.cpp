@@ -1,8 +1,11 @@
 // What the shell knows, from the commands themselves.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "options/help_text.h"
 #include "report/select/filter_fields.h"
+#include "report/text/text_style.h"
 #include "shell/all_commands.h"
 
 namespace heaptape {
@@ -19,13 +22,23 @@ std::string_view group_title(CommandGroup group) {
   return "";
 }
 
-constexpr std::string_view kPositions =
-    "Positions\n"
-    "  1234              after event 1234             peak              when most was live\n"
-    "  12.5s 200ms 2min  this long after the start    NAME              a mark of the program\n"
-    "  ^ or start        before the first event       $ or end          after the last\n"
-    "  @                 the cursor                   +N -N +2s -50ms   from the cursor\n"
-    "and sums of these: @-5, peak+1, $-100, loaded+20ms.\n";
+// Where the descriptions of commands begin, and how wide lines may be: those of a terminal, at most 100 columns.
+struct Layout {
+  explicit Layout(const TextStyle& style)
+      : width(style.width == 0 ? 1000 : std::min(style.width, 100u)), column(width < 70 ? 8 : 34) {}
+  std::size_t width, column;
+};
+
+std::string positions(const Layout& layout) {
+  std::string text = "Positions\n";
+  for (const auto& [words, meaning] :
+       {std::pair{"1234", "after event 1234"}, std::pair{"12.5s 200ms 2min", "this long after the start"},
+        std::pair{"^ or start", "before the first event"}, std::pair{"$ or end", "after the last"},
+        std::pair{"peak", "when most was live"}, std::pair{"NAME", "a mark of the program"},
+        std::pair{"@", "the cursor"}, std::pair{"+N -N +2s -50ms", "from the cursor"}})
+    text += row_text(std::string("  ") + words, meaning, 21, layout.width);
+  return text + "and sums of these: @-5, peak+1, $-100, loaded+20ms.\n";
+}
 
 std::string filters() {
   return "Filters\n"
@@ -39,7 +52,7 @@ constexpr std::string_view kAddresses = "Addresses\n"
                                         "  0x55d0c4a2e2a0, 55d0c4a2e2a0, symbol, symbol+16, symbol+0x10\n"
                                         "Symbols are those of the program's files.\n";
 
-std::string overview() {
+std::string overview(const Layout& layout) {
   std::string text;
   CommandGroup group = CommandGroup::Shell;
   bool first = true;
@@ -49,28 +62,28 @@ std::string overview() {
     group = command->group;
     const std::string usage =
         std::string(command->name) + (command->arguments.empty() ? "" : " ") + std::string(command->arguments);
-    text += usage.size() < 32 ? fmt::format("  {:<32}{}\n", usage, command->summary)
-                              : fmt::format("  {}\n  {:<32}{}\n", usage, "", command->summary);
+    text += row_text("  " + usage, command->summary, layout.column, layout.width);
   }
-  text += fmt::format("  {:<32}{}\n", "quit", "leave (also exit, or Ctrl-D)");
+  text += row_text("  quit", "leave (also exit, or Ctrl-D)", layout.column, layout.width);
   return text + "\n'help COMMAND' says more; so do 'help positions', 'help filters' and 'help addresses'.\n"
                 "A command may be shortened while it stays unambiguous. Ctrl-C stops a search.\n";
 }
 
-Result<> help(Session&, Call& call, Printer& out) {
+Result<> help(Session& session, Call& call, Printer& out) {
   const auto word = call.next();
   if (const Result<> done = call.finish(); !done) return done.error();
-  if (!word) {
-    out.print(overview());
+  const Layout layout(session.style);
+  const auto print = [&](std::string_view text) {
+    out.print(folded_lines(text, layout.width));
     return Unit{};
-  }
-  if (*word == "positions" || *word == "position") return out.print(kPositions), Unit{};
-  if (*word == "filters" || *word == "filter") return out.print(filters()), Unit{};
-  if (*word == "addresses" || *word == "address") return out.print(kAddresses), Unit{};
+  };
+  if (!word) return print(overview(layout));
+  if (*word == "positions" || *word == "position") return print(positions(layout));
+  if (*word == "filters" || *word == "filter") return print(filters());
+  if (*word == "addresses" || *word == "address") return print(kAddresses);
   const Result<const Command*> found = find_command(*word);
   if (!found) return found.error();
-  out.print(help_of(*found.value()));
-  return Unit{};
+  return print(help_of(*found.value()));
 }
 
 } // namespace

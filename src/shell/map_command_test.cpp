@@ -75,8 +75,8 @@ TEST_F(MapCommand, AnotherMomentLeavesTheCursor) {
 }
 
 TEST_F(MapCommand, OptionsThatMakeNoSenseAreRefused) {
-  EXPECT_EQ(ask("--zoom near"), "--zoom is one of: all, arena, 64k, page; not 'near'");
-  EXPECT_EQ(ask("--by weight"), "--by is one of: density, size, age, stack; not 'weight'");
+  EXPECT_EQ(ask("--zoom near"), "--zoom must be all, arena, 64k or page, not 'near'");
+  EXPECT_EQ(ask("--by weight"), "--by must be density, size, age or stack, not 'weight'");
   EXPECT_EQ(ask("--zoom page"), "--zoom needs the address to look at: map ADDR --zoom page");
   EXPECT_EQ(ask("--over time"), "--over draws a picture; add --png FILE or --svg FILE");
   EXPECT_EQ(ask("--from 1"), "--from and --to choose the stretch of --over; a moment is chosen with --at");

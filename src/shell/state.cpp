@@ -198,8 +198,11 @@ Result<> threads(Session& session, Call& call, Printer& out) {
     out.print(writer.end_array().text() + "\n");
     return Unit{};
   }
-  out.print(
-      fmt::format("{:>5} {:>8}  {:<15}  {:<22} {:>9} {:>9}\n", "thr", "kernel", "name", "seen", "live", "blocks"));
+  constexpr unsigned kWholeLine = 90;
+  const bool narrow = session.style.width != 0 && session.style.width < kWholeLine; // then a thread takes two lines
+  out.print(narrow ? fmt::format("{:>5} {:<12} {:>9} {:>9}\n", "thr", "name", "live", "blocks")
+                   : fmt::format("{:>5} {:>8}  {:<15}  {:<22} {:>9} {:>9}\n", "thr", "kernel", "name", "seen", "live",
+                                 "blocks"));
   for (const Thread& thread : session.tape().threads()) {
     const Cost cost = live.contains(thread.id) ? live[thread.id] : Cost{};
     const bool started = thread.first_seen_us <= session.time_us();
@@ -207,9 +210,13 @@ Result<> threads(Session& session, Call& call, Printer& out) {
     const std::string seen =
         seconds_text(thread.first_seen_us) + " .. " + (thread.ended_us != 0 ? seconds_text(thread.ended_us) : "end");
     const std::string_view state = !started ? "later" : ended ? "ended" : "";
-    std::string line = fmt::format("{:>5} {:>8}  {:<15}  {:<22} {:>9} {:>9}{}{}", "T" + std::to_string(thread.id.value),
-                                   thread.tid, printable(thread.name), seen, bytes_text(cost.bytes),
-                                   with_separators(cost.blocks), state.empty() ? "" : " ", state);
+    const std::string number = "T" + std::to_string(thread.id.value), name = printable(thread.name);
+    std::string line =
+        narrow
+            ? fmt::format("{:>5} {} {:>9} {:>9}\n      {}{}{}", number, padded_left(shortened(name, 12), 12),
+                          bytes_text(cost.bytes), with_separators(cost.blocks), seen, state.empty() ? "" : " ", state)
+            : fmt::format("{:>5} {:>8}  {:<15}  {:<22} {:>9} {:>9}{}{}", number, thread.tid, name, seen,
+                          bytes_text(cost.bytes), with_separators(cost.blocks), state.empty() ? "" : " ", state);
     if (!out.print((started && !ended ? line : session.style.dim(line)) + "\n")) break;
   }
   return Unit{};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/near_word.h"
 #include "report/select/frame_filter.h"
 #include "sql/table_module.h"
 #include "sql/tables.h"
@@ -17,6 +18,20 @@ struct CloseDatabase {
 struct FinishStatement {
   void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 };
+
+std::vector<std::string> table_names(const std::vector<std::unique_ptr<Table>>& tables) {
+  std::vector<std::string> names;
+  for (const auto& table : tables) names.emplace_back(table->name());
+  return names;
+}
+
+std::vector<std::string> column_names(const std::vector<std::unique_ptr<Table>>& tables) {
+  std::vector<std::string> names;
+  for (const auto& table : tables) {
+    for (const Column& column : table->columns()) names.emplace_back(column.name);
+  }
+  return names;
+}
 
 // Reading is allowed, and writing to temporary tables.
 int authorize(void*, int action, const char* first, const char* second, const char* database, const char*) {
@@ -147,6 +162,13 @@ Result<> Database::run(std::string_view sql, SqlRows& rows) {
       if (name.starts_with('"')) name = name.substr(1, name.find('"', 1) - 1);
       if (text.find('"' + name + '"') != text.npos)
         sentence = std::string(kNoColumn) + name + "; text is written in single quotes: '" + name + "'";
+      else
+        sentence += did_you_mean(name.substr(name.rfind('.') + 1), column_names(parts_->tables));
+    }
+    constexpr std::string_view kNoTable = "no such table: ";
+    if (sentence.starts_with(kNoTable)) {
+      const std::string meant = did_you_mean(sentence.substr(kNoTable.size()), table_names(parts_->tables));
+      sentence += meant.empty() ? "; there are " + listed(table_names(parts_->tables), "and") : meant;
     }
     return Error{ErrorCode::Usage, sentence};
   };

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/near_word.h"
 #include "base/number_text.h"
 #include "report/text/json_writer.h"
 
@@ -217,7 +218,11 @@ Result<std::string> schema_text(const Database& database, std::string_view wante
     }
   }
   if (text.empty()) {
-    return Error{ErrorCode::Usage, "no table '" + printable(wanted) + "'; .tables lists them"};
+    std::vector<std::string> names;
+    for (const auto& table : database.tables()) names.emplace_back(table->name());
+    const std::string meant = did_you_mean(wanted, names);
+    return Error{ErrorCode::Usage,
+                 "no table '" + printable(wanted) + "'" + (meant.empty() ? "; .tables lists them" : meant)};
   }
   return text;
 }
@@ -256,7 +261,8 @@ Result<> run_word(const Database& database, std::string_view line, const TextSin
     if (!schema) return schema.error();
     sink(schema.value());
   } else {
-    return Error{ErrorCode::Usage, "'" + printable(word) + "' is neither SQL nor one of .tables, .schema and .help"};
+    return Error{ErrorCode::Usage, "'" + printable(word) + "' is neither SQL nor one of .tables, .schema and .help" +
+                                       did_you_mean(word, std::vector<std::string>{".tables", ".schema", ".help"})};
   }
   return Unit{};
 }

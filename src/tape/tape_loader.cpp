@@ -25,45 +25,6 @@ Error not_a_tape(const std::string& name, const std::string& why) {
   return {ErrorCode::NotATape, "'" + name + "' " + why};
 }
 
-// Reads the file header; gives the offset of the first chunk. A header with damage is passed over when a good chunk
-// follows it, for then this is a tape.
-Result<std::uint64_t> read_file_header(const std::string& name, LoadedTape& tape) {
-  std::vector<std::byte> buffer;
-  const auto bytes = tape.source.read(0, format::kMaxFileHeaderBytes, buffer);
-  if (tape.source.size() == 0)
-    return not_a_tape(name, "is empty: the recording never started, or it is not a tape; record again");
-  format::FileHeader header{};
-  std::memcpy(&header, bytes.data(), std::min(bytes.size(), sizeof header));
-  const bool magic = std::memcmp(header.magic, format::kMagic, std::min(bytes.size(), sizeof header.magic)) == 0;
-  if (bytes.size() < sizeof header) {
-    if (!magic) return not_a_tape(name, "is not a heaptape tape; give a file that heaptape record made");
-    return not_a_tape(name, "ends inside its header, so it holds nothing; record again");
-  }
-  const bool sensible = magic && header.header_bytes >= sizeof header &&
-                        header.header_bytes <= std::min<std::uint64_t>(bytes.size(), format::kMaxFileHeaderBytes);
-  bool holds = sensible && tape.checksums == Checksums::Ignore;
-  if (sensible && !holds) {
-    std::uint64_t stored = 0;
-    const auto covered = bytes.first(header.header_bytes - sizeof stored);
-    std::memcpy(&stored, covered.data() + covered.size(), sizeof stored);
-    holds = stored == format::checksum(covered);
-  }
-  if (!holds) {
-    if (!parse_chunk_header(bytes.subspan(sizeof header), tape.checksums))
-      return magic ? not_a_tape(name, "has a damaged header and no chunk after it; nothing in it can be read")
-                   : not_a_tape(name, "is not a heaptape tape; give a file that heaptape record made");
-    tape.damage.push_back({0, sizeof header, "file header: checksum differs"});
-    return std::uint64_t{sizeof header};
-  }
-  if (header.major != format::kMajor)
-    return Error{ErrorCode::BadVersion,
-                 "'" + name + "' is a tape of format version " + version_text(header.major, header.minor) +
-                     ", but this heaptape reads version " + version_text(format::kMajor, format::kMinor) + "; use " +
-                     (header.major > format::kMajor ? "a newer heaptape" : "the older heaptape that recorded it")};
-  tape.header = {header.major, header.minor, header.start_realtime_ns, header.pid};
-  return std::uint64_t{header.header_bytes};
-}
-
 // Collects the chunks of one tape into a State.
 class Loader {
 public:
@@ -184,12 +145,50 @@ private:
 
 } // namespace
 
+Result<TapeHead> read_tape_head(const TapeSource& source, const std::string& name, Checksums checksums) {
+  std::vector<std::byte> buffer;
+  const auto bytes = source.read(0, format::kMaxFileHeaderBytes, buffer);
+  if (source.size() == 0)
+    return not_a_tape(name, "is empty: the recording never started, or it is not a tape; record again");
+  format::FileHeader header{};
+  std::memcpy(&header, bytes.data(), std::min(bytes.size(), sizeof header));
+  const bool magic = std::memcmp(header.magic, format::kMagic, std::min(bytes.size(), sizeof header.magic)) == 0;
+  if (bytes.size() < sizeof header) {
+    if (!magic) return not_a_tape(name, "is not a heaptape tape; give a file that heaptape record made");
+    return not_a_tape(name, "ends inside its header, so it holds nothing; record again");
+  }
+  const bool sensible = magic && header.header_bytes >= sizeof header &&
+                        header.header_bytes <= std::min<std::uint64_t>(bytes.size(), format::kMaxFileHeaderBytes);
+  bool holds = sensible && checksums == Checksums::Ignore;
+  if (sensible && !holds) {
+    std::uint64_t stored = 0;
+    const auto covered = bytes.first(header.header_bytes - sizeof stored);
+    std::memcpy(&stored, covered.data() + covered.size(), sizeof stored);
+    holds = stored == format::checksum(covered);
+  }
+  if (!holds) {
+    if (!parse_chunk_header(bytes.subspan(sizeof header), checksums))
+      return magic ? not_a_tape(name, "has a damaged header and no chunk after it; nothing in it can be read")
+                   : not_a_tape(name, "is not a heaptape tape; give a file that heaptape record made");
+    return TapeHead{.first_chunk = sizeof header, .damaged = true};
+  }
+  if (header.major != format::kMajor)
+    return Error{ErrorCode::BadVersion,
+                 "'" + name + "' is a tape of format version " + version_text(header.major, header.minor) +
+                     ", but this heaptape reads version " + version_text(format::kMajor, format::kMinor) + "; use " +
+                     (header.major > format::kMajor ? "a newer heaptape" : "the older heaptape that recorded it")};
+  return TapeHead{.header = {header.major, header.minor, header.start_realtime_ns, header.pid},
+                  .first_chunk = header.header_bytes};
+}
+
 Result<LoadedTape> load_tape(TapeSource source, const std::string& name, Checksums checksums) {
   LoadedTape tape{.source = std::move(source), .checksums = checksums};
-  const auto first_chunk = read_file_header(name, tape);
-  if (!first_chunk) return first_chunk.error();
-  tape.append_offset = first_chunk.value();
-  ChunkScanner scanner(tape.source, first_chunk.value(), checksums);
+  const Result<TapeHead> head = read_tape_head(tape.source, name, checksums);
+  if (!head) return head.error();
+  tape.header = head.value().header;
+  if (head.value().damaged) tape.damage.push_back({0, head.value().first_chunk, "file header: checksum differs"});
+  tape.append_offset = head.value().first_chunk;
+  ChunkScanner scanner(tape.source, head.value().first_chunk, checksums);
   Loader loader(tape, scanner);
   while (const auto chunk = scanner.next()) loader.add(*chunk);
   loader.finish();

@@ -1,4 +1,4 @@
-// One pass over the chunks of a tape: everything but the events, and where these are. Private to tape/.
+// One pass over the chunks of a tape: everything but the events, and where these are.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,17 @@ struct LoadedTape {
   std::uint64_t unknown_chunks = 0;
 };
 
-// `name` is for the sentences of errors.
+// What stands in front of the chunks.
+struct TapeHead {
+  TapeHeader header{};
+  std::uint64_t first_chunk = 0; // its offset
+  bool damaged = false;          // the header is; but a good chunk follows, so this is a tape
+};
+
+// Every reader of tapes begins here, so all refuse the same files with the same sentences: what is empty, foreign, cut
+// off in its header, or of another version (with both versions). `name` is for these sentences.
+Result<TapeHead> read_tape_head(const TapeSource& source, const std::string& name, Checksums checksums);
+
 Result<LoadedTape> load_tape(TapeSource source, const std::string& name, Checksums checksums);
 
 } // namespace heaptape

@@ -171,9 +171,9 @@ def stop_finishes_the_tape_and_the_program_goes_on(test, form):
 @case
 def a_process_that_is_not_recorded_or_not_there_is_told_in_a_sentence(test):
     os.environ["HEAPTAPE_RUNTIME_DIR"] = str(test.dir)
-    for words, expected in ((["leaks", "-p", os.getpid()], "is not being recorded"), (["leaks", "-p", 2**22], "there is no process"),
-                            (["explain", "-p", "x", "0x1"], "is not a process id"), (["mark", "-p", os.getpid(), "m"], "is not being recorded"),
-                            (["stop", "-p", "0"], "is not a process id"), (["leaks", "-p"], "--pid needs a value")):
+    for words, expected in ((["leaks", "-p", os.getpid()], "is running but not being recorded by you; heaptape must start a program"), (["leaks", "-p", 2**22], "there is no process"),
+                            (["explain", "-p", "x", "0x1"], "is neither a process id nor a program that is being recorded"), (["mark", "-p", os.getpid(), "m"], "is running but not being recorded by you; heaptape must start a program"),
+                            (["stop", "-p", "0"], "is neither a process id nor a program that is being recorded"), (["leaks", "-p"], "--pid needs a value")):
         result = ask(*words)
         equal(result.returncode, 2, words)
         check(expected in result.stderr and result.stderr.count("\n") == 1, f"{words}: {result.stderr}")

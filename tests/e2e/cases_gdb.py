@@ -93,7 +93,7 @@ def a_program_that_is_not_recorded_is_told_in_a_sentence(test):
     runtime(test)
     outcome = test.run([gdb, "-nx", "-batch", "-ex", f"source {LIBRARY}-gdb.py", "-ex", "heaptape where 1", "-ex", "break main", "-ex", "run",
                         "-ex", "heaptape where $sp", program("pointers")], env={"DEBUGINFOD_URLS": ""})
-    expect(outcome.err.decode(), r"the program is not running; for a core file: set heaptape tape FILE", r"process \d+ is not being recorded")
+    expect(outcome.err.decode(), r"the program is not running; for a core file: set heaptape tape FILE", r"process \d+ \(.*\) is running but not being recorded")
 
 
 @case

@@ -24,6 +24,8 @@ int diff(Arguments arguments);
 int sql(Arguments arguments);
 int budget(Arguments arguments);
 int export_tape(Arguments arguments);
+int flamegraph(Arguments arguments);
+int html(Arguments arguments);
 int import_tape(Arguments arguments);
 int shell(Arguments arguments);
 // A command of the shell by its name.

@@ -39,7 +39,7 @@ int control(OptionList& list, const CommandHelp& help, Arguments arguments, Ask 
   std::string pid_text;
   list.text("-p,--pid PID", pid_text, "the program ('heaptape ps' lists them)").required();
   if (const auto status = parse(list, help, arguments)) return *status;
-  const Result<pid_t> pid = parse_pid(pid_text);
+  const Result<pid_t> pid = find_process(pid_text);
   if (!pid) return fail(pid.error());
   const Result<LiveRecording> recording = ask(pid.value());
   if (!recording) return fail(recording.error());

@@ -57,8 +57,6 @@ Result<CpuOptions> cpu_options(const Wishes& wishes) {
       .rows = wishes.rows};
   if (wishes.top_down && wishes.bottom_up) return Error{ErrorCode::Usage, "give either --top-down or --bottom-up"};
   if (wishes.bottom_up) options.tree.direction = TreeDirection::BottomUp;
-  if (!(wishes.threshold >= 0 && wishes.threshold <= 100))
-    return Error{ErrorCode::Usage, "--threshold must be a percentage from 0 to 100"};
   options.selection.segment = wishes.segment;
   constexpr std::array kWords{std::pair{"function", GroupBy::Function}, std::pair{"line", GroupBy::Line},
                               std::pair{"file", GroupBy::File}, std::pair{"module", GroupBy::Module},
@@ -159,17 +157,18 @@ int cpu(Arguments arguments) {
   Wishes wishes;
   ReportOptions common;
   OptionList list("cpu");
-  list.number("--segment N", wishes.segment, "only samples of this segment");
+  list.number("--segment N", wishes.segment, "only samples of this segment").between(1, 1'000'000'000);
   list.text("--from MOMENT", wishes.from, "only samples from this moment on");
   list.text("--to MOMENT", wishes.to, "only samples up to this moment");
   list.text("--thread N", wishes.thread, "only samples of this thread: its number on the tape, or the kernel's id");
-  list.number("-n,--rows N", wishes.rows, "show at most N rows (default: 15; 0: no table)");
+  list.number("-n,--rows N", wishes.rows, "show at most N rows (default: 15; 0: no table)").between(0, 1'000'000);
   list.text("--by WHAT", wishes.by, "function (default), line, file, module or thread")
       .one_of({"function", "line", "file", "module", "thread"});
   list.flag("--top-down", wishes.top_down, "tree with main first (default)");
   list.flag("--bottom-up", wishes.bottom_up, "tree with the innermost functions first, callers below");
-  list.number("--threshold PERCENT", wishes.threshold, "leave out places below this share of the total (default: 1)");
-  list.number("--depth N", wishes.depth, "show at most N levels of the tree");
+  list.number("--threshold PERCENT", wishes.threshold, "leave out places below this share of the total (default: 1)")
+      .between(0, 100);
+  list.number("--depth N", wishes.depth, "show at most N levels of the tree").between(1, 100'000);
   list.flag("--expand", wishes.expand, "show every frame on a line of its own, even where nothing branches off");
   list.flag("--no-recorder", wishes.no_recorder,
             "leave out samples in the recorder itself: closer to an unrecorded run");

@@ -54,7 +54,7 @@ int diff(Arguments arguments) {
   list.flag("--temporary", wishes.temporary, "compare temporary blocks");
   list.text("--from MOMENT", wishes.from, "the earlier of two moments of one tape");
   list.text("--to MOMENT", wishes.to, "the later one");
-  list.number("-n,--rows N", wishes.rows, "show at most N stacks (default: 20)");
+  list.number("-n,--rows N", wishes.rows, "show at most N stacks (default: 20)").between(1, 1'000'000);
   list.flag("--json", wishes.json, "print all changes as one JSON object");
   common.add_filters(list);
   common.add_names_and_color(list);

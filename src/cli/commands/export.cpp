@@ -1,11 +1,15 @@
 // heaptape export: what is on a tape, for other tools.
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <functional>
 #include <optional>
 #include <utility>
 
+#include "base/near_word.h"
 #include "base/output_file.h"
+#include "base/path_text.h"
 #include "cli/commands/commands.h"
 #include "cli/options/command_line.h"
 #include "cli/options/report_options.h"
@@ -14,6 +18,7 @@
 #include "report/export/callgrind.h"
 #include "report/export/csv.h"
 #include "report/export/dhat.h"
+#include "report/export/flame_svg.h"
 #include "report/export/folded.h"
 #include "report/export/gprof2dot.h"
 #include "report/export/heaptrack.h"
@@ -42,14 +47,42 @@ constexpr CommandHelp kHelp{.usage = "heaptape export --format FORMAT [options] 
   heaptrack   every event: heaptrack_print, heaptrack_gui; packed for .gz, .zst
   csv         a row per stack, or per event with --events
   html        one page with everything, for any browser, offline
+  svg         a flame graph for any browser: click zooms, / searches
+
+Without --format, the name given with -o decides: .html, .svg, .csv, .folded, .pb.gz.
+On a terminal and without -o, a file named after the tape is written; -o - prints.
 
 Examples:
-  heaptape export --format html -o app.html app.tape
+  heaptape export -o app.html app.tape
+  heaptape export --format svg --value live app.tape
   heaptape export --format pprof -o app.pb.gz && go tool pprof -http=: app.pb.gz
   heaptape export --format folded --value temporary | flamegraph.pl > app.svg
   heaptape export --format pprof --cpu -o cpu.gz && go tool pprof -http=: cpu.gz
   heaptape export --format gprof2dot --label leaked |
     gprof2dot -f json | dot -Tsvg -o leaked.svg
+)"};
+
+constexpr CommandHelp kFlameHelp{
+    .usage = "heaptape flamegraph [options] [TAPE]",
+    .purpose = "Draws a flame graph: which functions, called by which, held the memory. In a browser a click zooms and "
+               "/ searches.",
+    .more = R"(On a terminal and without -o, it is written to a file named after the tape. The same as
+'heaptape export --format svg'; with -o FILE.html it is a whole page.
+
+Examples:
+  heaptape flamegraph app.tape
+  heaptape flamegraph --value live -o leaks.svg app.tape
+  heaptape flamegraph --cpu -o cpu.svg app.tape
+)"};
+constexpr CommandHelp kHtmlHelp{
+    .usage = "heaptape html [options] [TAPE]",
+    .purpose = "Writes one page with everything about a tape, for any browser: flame graph, functions, the heap over "
+               "time. It loads nothing from anywhere.",
+    .more = R"(On a terminal and without -o, it is written to a file named after the tape. The same as
+'heaptape export --format html'.
+
+Example:
+  heaptape html -o app.html app.tape
 )"};
 
 struct ExportOptions {
@@ -62,6 +95,7 @@ struct ExportOptions {
 
 struct Format {
   std::string_view name;
+  std::string_view suffix; // of a file that nobody named
   bool binary = false;
   void (*write)(const ExportInput&, const ExportOptions&, Sink&);
 };
@@ -75,6 +109,9 @@ Quantity quantity_of(const std::string& value) {
 void write_folded(const ExportInput& input, const ExportOptions& options, Sink& sink) {
   export_folded(input, {.quantity = quantity_of(options.value), .blocks = options.blocks}, sink);
 }
+void write_svg(const ExportInput& input, const ExportOptions& options, Sink& sink) {
+  export_flame_svg(input, {.quantity = quantity_of(options.value), .blocks = options.blocks}, sink);
+}
 void write_csv(const ExportInput& input, const ExportOptions& options, Sink& sink) {
   if (options.events)
     export_events_csv(input, sink);
@@ -87,20 +124,36 @@ void write_plainly(const ExportInput& input, const ExportOptions&, Sink& sink) {
 }
 
 constexpr std::array kFormats{
-    Format{"pprof", true, write_plainly<export_pprof>},
-    Format{"folded", false, write_folded},
-    Format{"gprof2dot", false, nullptr},
-    Format{"massif", false,
+    Format{"pprof", ".pb.gz", true, write_plainly<export_pprof>},
+    Format{"folded", ".folded", false, write_folded},
+    Format{"gprof2dot", ".gprof2dot.json", false, nullptr},
+    Format{"massif", ".massif", false,
            [](const ExportInput& input, const ExportOptions& options, Sink& sink) {
              export_massif(input, {.threshold_percent = options.threshold}, sink);
            }},
-    Format{"callgrind", false, write_plainly<export_callgrind>},
-    Format{"dhat", false, write_plainly<export_dhat>},
-    Format{"speedscope", false, write_plainly<export_speedscope>},
-    Format{"heaptrack", false, write_plainly<export_heaptrack>},
-    Format{"csv", false, write_csv},
-    Format{"html", false, write_plainly<export_html>},
+    Format{"callgrind", ".callgrind", false, write_plainly<export_callgrind>},
+    Format{"dhat", ".dhat.json", false, write_plainly<export_dhat>},
+    Format{"speedscope", ".speedscope.json", false, write_plainly<export_speedscope>},
+    Format{"heaptrack", ".heaptrack.zst", false, write_plainly<export_heaptrack>},
+    Format{"csv", ".csv", false, write_csv},
+    Format{"html", ".html", false, write_plainly<export_html>},
+    Format{"svg", ".svg", false, write_svg},
 };
+
+// By its name; without one, by the suffix of the file that is to be written. nullptr: there is none.
+const Format* find_format(const std::string& name, const std::string& output) {
+  for (const Format& format : kFormats) {
+    if (name.empty() ? output.ends_with(format.suffix) : format.name == name) return &format;
+  }
+  return nullptr;
+}
+
+// "app.html" for "/tapes/app.tape", in the current folder.
+std::string name_beside(const std::string& tape, std::string_view suffix) {
+  std::string name(base_name(tape));
+  if (name.ends_with(".tape")) name.erase(name.size() - 5);
+  return name + std::string(suffix);
+}
 
 Packing packing_of(const ExportOptions& options) {
   if (options.format == "pprof") return Packing::Gzip;
@@ -186,31 +239,40 @@ int write_gprof2dot(const TapeView& view, const ExportInput& input, const Export
 
 // An option that the format does not have is a mistake; silence would hide it.
 std::optional<std::string> misplaced_option(const OptionList& list, const std::string& format) {
-  const std::pair<const char*, const char*> owners[] = {{"--value", "folded"},
-                                                        {"--blocks", "folded"},
-                                                        {"--label", "gprof2dot"},
-                                                        {"--events", "csv"},
-                                                        {"--threshold", "massif"}};
-  for (const auto& [option, owner] : owners) {
-    if (list.given(option) && format != owner) return fmt::format("{} is only for the format {}", option, owner);
+  struct Owners {
+    const char* option;
+    std::vector<std::string> formats;
+  };
+  const Owners all[] = {{"--value", {"folded", "svg"}},
+                        {"--blocks", {"folded", "svg"}},
+                        {"--label", {"gprof2dot"}},
+                        {"--events", {"csv"}},
+                        {"--threshold", {"massif"}}};
+  for (const auto& [option, formats] : all) {
+    if (!list.given(option) || std::find(formats.begin(), formats.end(), format) != formats.end()) continue;
+    return fmt::format("{} is only for the format{} {}", option, formats.size() == 1 ? "" : "s",
+                       listed(formats, "and"));
   }
   return std::nullopt;
 }
 
 // The formats that can hold CPU time.
 std::optional<std::string> cpu_mistake(const OptionList& list, const ExportOptions& options) {
-  constexpr std::array kCpuFormats{"pprof", "folded", "callgrind", "speedscope"};
+  constexpr std::array kCpuFormats{"pprof", "folded", "callgrind", "speedscope", "svg"};
   if (!options.cpu) {
     if (list.given("--segment")) return "--segment is about CPU time; pass --cpu as well";
     return std::nullopt;
   }
   if (list.given("--value")) return "--value is about the heap; leave it out with --cpu";
   if (std::find(kCpuFormats.begin(), kCpuFormats.end(), options.format) != kCpuFormats.end()) return std::nullopt;
-  return fmt::format("the format {} cannot hold CPU time; with --cpu use pprof, folded, callgrind or speedscope",
+  return fmt::format("the format {} cannot hold CPU time; with --cpu use pprof, folded, callgrind, speedscope or svg",
                      options.format);
 }
 
-int export_from(const TapeView& view, const Format& format, const ExportOptions& options) {
+int export_from(const TapeView& view, const Format& format, ExportOptions options) {
+  // What another tool reads helps nobody on a terminal.
+  const bool unnamed = options.output.empty() && ::isatty(STDOUT_FILENO) == 1;
+  if (unnamed) options.output = name_beside(view.path(), format.suffix);
   if (!options.output.empty() && same_file(options.output, view.path()))
     return fail({ErrorCode::Usage, "'" + options.output + "' is the tape itself; give -o another name"});
   const std::vector<Mark> moments = moments_of(view.marks());
@@ -222,48 +284,47 @@ int export_from(const TapeView& view, const Format& format, const ExportOptions&
     input.cpu = &times;
   }
   if (format.write == nullptr) return write_gprof2dot(view, input, options);
-  return write_file({options.output, options.force}, packing_of(options), format.binary,
-                    [&](Sink& sink) { format.write(input, options, sink); });
+  const int status = write_file({options.output, options.force}, packing_of(options), format.binary,
+                                [&](Sink& sink) { format.write(input, options, sink); });
+  if (unnamed && status == kOk) say(options.output + " written");
+  return status;
 }
 
 } // namespace
 
-int export_tape(Arguments arguments) {
+namespace {
+
+// In the usual format unless the options choose another; empty: they must.
+int export_as(const char* command, const CommandHelp& help, std::string_view usual_format, Arguments arguments) {
   ExportOptions options;
   ReportOptions reading;
-  OptionList list("export");
-  list.text("-f,--format FORMAT", options.format, "one of the formats below");
+  OptionList list(command);
+  list.text("-f,--format FORMAT", options.format, "one of the formats below")
+      .one_of({"pprof", "folded", "gprof2dot", "massif", "callgrind", "dhat", "speedscope", "heaptrack", "csv", "html",
+               "svg"});
   list.text("-o,--output FILE", options.output, "write to this file instead of standard output");
   list.flag("--force", options.force, "overwrite FILE if it exists");
   reading.add_names(list);
-  list.text("--value WHAT", options.value, "folded: peak (default), live, allocated or temporary")
+  list.text("--value WHAT", options.value, "folded, svg: peak (default), live, allocated or temporary")
       .one_of({"peak", "live", "allocated", "temporary"});
-  list.flag("--blocks", options.blocks, "folded: count blocks, not bytes");
+  list.flag("--blocks", options.blocks, "folded, svg: count blocks, not bytes");
   list.text("--label LABEL", options.label,
             "gprof2dot: leaked, maximum, allocated, temporary, snapshot-N, or a moment (12.5s, 1000, a mark's name)");
   list.flag("--events", options.events, "csv: a row per event, not per stack");
-  list.number("--threshold PERCENT", options.threshold, "massif: merge places below this share (default: 1)");
-  list.flag("--cpu", options.cpu, "pprof, folded, callgrind, speedscope: CPU time, not the heap");
-  list.number("--segment N", options.segment, "with --cpu: only this segment");
+  list.number("--threshold PERCENT", options.threshold, "massif: merge places below this share (default: 1)")
+      .between(0, 100);
+  list.flag("--cpu", options.cpu, "pprof, folded, callgrind, speedscope, svg: CPU time, not the heap");
+  list.number("--segment N", options.segment, "with --cpu: only this segment").between(1, 1'000'000'000);
   options.tape.add(list);
-  if (const auto status = parse(list, kHelp, arguments)) return *status;
+  if (const auto status = parse(list, help, arguments)) return *status;
 
-  const auto one_of = [](const std::string& text, std::initializer_list<std::string_view> allowed) {
-    return std::find(allowed.begin(), allowed.end(), text) != allowed.end();
-  };
-  const auto* format =
-      std::find_if(kFormats.begin(), kFormats.end(), [&](const Format& known) { return known.name == options.format; });
+  const Format* format = find_format(options.format, options.output);
+  if (format == nullptr) format = find_format(std::string(usual_format), {});
   std::optional<std::string> mistake;
-  if (options.format.empty())
-    mistake = "no format given; pass --format ('heaptape export --help' lists them)";
-  else if (format == kFormats.end())
-    mistake = fmt::format("unknown format '{}'; 'heaptape export --help' lists them", options.format);
-  else if (!one_of(options.value, {"peak", "live", "allocated", "temporary"}))
-    mistake = fmt::format("--value must be peak, live, allocated or temporary, not '{}'", options.value);
-  else if (!(options.threshold >= 0 && options.threshold <= 100))
-    mistake = "--threshold must be a percentage from 0 to 100";
+  if (format == nullptr)
+    mistake = "no format given; pass --format html, svg, pprof, ... ('heaptape export --help' lists them)";
   else
-    mistake = misplaced_option(list, options.format);
+    mistake = misplaced_option(list, options.format = format->name);
   if (!mistake) mistake = cpu_mistake(list, options);
   if (mistake) {
     say(*mistake);
@@ -272,7 +333,13 @@ int export_tape(Arguments arguments) {
 
   const Result<TapeView> view = reading.open(options.tape);
   if (!view) return fail(view.error());
-  return export_from(view.value(), *format, options);
+  return export_from(view.value(), *format, std::move(options));
 }
+
+} // namespace
+
+int export_tape(Arguments arguments) { return export_as("export", kHelp, "", arguments); }
+int flamegraph(Arguments arguments) { return export_as("flamegraph", kFlameHelp, "svg", arguments); }
+int html(Arguments arguments) { return export_as("html", kHtmlHelp, "html", arguments); }
 
 } // namespace heaptape::cli

@@ -84,10 +84,10 @@ int gdb(Arguments arguments) {
   const std::vector<std::string> commands = gdb_knows_heaptape(binary.value(), library.value());
   words.insert(words.end(), commands.begin(), commands.end());
   if (!pid_text.empty()) {
-    const Result<pid_t> pid = parse_pid(pid_text);
+    const Result<pid_t> pid = find_process(pid_text);
     if (!pid) return fail(pid.error());
     if (const Result<LiveRecording> recording = live_recording(pid.value()); !recording) return fail(recording.error());
-    words.insert(words.end(), {"-p", pid_text});
+    words.insert(words.end(), {"-p", std::to_string(pid.value())});
     words.insert(words.end(), for_gdb.begin(), for_gdb.end());
     return become(words);
   }

@@ -11,6 +11,7 @@
 #include "cli/beside/under_tool.h"
 #include "cli/commands/commands.h"
 #include "cli/live/top_beside.h"
+#include "cli/options/by_pid.h"
 #include "cli/options/command_line.h"
 #include "cli/options/live_arguments.h"
 #include "cli/options/record_arguments.h"
@@ -218,8 +219,15 @@ int record(Arguments arguments) {
       .excludes("--perf")
       .excludes("--no-tape");
 
+  std::string pid;
+  list.text("-p,--pid,--attach PID", pid, "").hidden();
+
   const RecordArguments split = split_record_arguments(list, arguments);
   if (const auto status = parse(list, kHelp, split.options)) return *status;
+  if (!pid.empty()) {
+    say(about_attaching(pid));
+    return kTrouble;
+  }
   if (split.command.empty()) {
     say("no program given; see 'heaptape record --help'");
     return kTrouble;

@@ -57,8 +57,6 @@ Result<> finish_request(Wishes& wishes) {
   TreeOptions& tree = wishes.request.tree;
   if (wishes.top_down && wishes.bottom_up) return Error{ErrorCode::Usage, "give either --top-down or --bottom-up"};
   if (wishes.top_down) tree.direction = TreeDirection::TopDown;
-  if (tree.threshold_percent < 0 || tree.threshold_percent > 100)
-    return Error{ErrorCode::Usage, "--threshold must be a percentage from 0 to 100"};
   static constexpr std::array kWords{std::pair{"function", GroupBy::Function}, std::pair{"line", GroupBy::Line},
                                      std::pair{"file", GroupBy::File},         std::pair{"module", GroupBy::Module},
                                      std::pair{"thread", GroupBy::Thread},     std::pair{"size", GroupBy::Size}};
@@ -72,8 +70,9 @@ Result<> finish_request(Wishes& wishes) {
 
 void add_tree_options(OptionList& list, Wishes& wishes) {
   list.number("--threshold PERCENT", wishes.request.tree.threshold_percent,
-              "leave out places below this share of the total (default: 1)");
-  list.number("--depth N", wishes.request.tree.depth, "show at most N levels");
+              "leave out places below this share of the total (default: 1)")
+      .between(0, 100);
+  list.number("--depth N", wishes.request.tree.depth, "show at most N levels").between(1, 100'000);
   list.flag("--bottom-up", wishes.bottom_up, "innermost functions first, callers below (default)");
   list.flag("--top-down", wishes.top_down, "outermost functions first, callees below");
   list.text("--by WHAT", wishes.by, "function (default), line, file, module, thread or size")
@@ -156,7 +155,28 @@ int run_for(Section section, const char* command, const CommandHelp& help, Argum
 
 } // namespace
 
-int report(Arguments arguments) { return run("report", kHelp, {}, arguments); }
+int report(Arguments arguments) {
+  // 'report leaks' means 'report --leaks', unless there is such a file.
+  const std::string word = arguments.empty() ? "" : arguments.front();
+  if (word.empty() || may_be_tape(word)) return run("report", kHelp, {}, arguments);
+  static constexpr std::array kSections{std::pair{"leaks", Section::Leaks},
+                                        std::pair{"leak", Section::Leaks},
+                                        std::pair{"peak", Section::Peak},
+                                        std::pair{"maximum", Section::Peak},
+                                        std::pair{"cost", Section::Cost},
+                                        std::pair{"allocations", Section::Allocations},
+                                        std::pair{"temporary", Section::Temporary},
+                                        std::pair{"allocated", Section::Allocations},
+                                        std::pair{"snapshots", Section::Snapshots},
+                                        std::pair{"deltas", Section::Deltas},
+                                        std::pair{"cumulative", Section::Cumulative}};
+  for (const auto& [name, section] : kSections) {
+    if (word == name) return run_for(section, "report", kHelp, arguments.subspan(1));
+  }
+  if (word == "html") return html(arguments.subspan(1));
+  if (word == "flamegraph" || word == "svg") return flamegraph(arguments.subspan(1));
+  return run("report", kHelp, {}, arguments);
+}
 int leaks(Arguments arguments) { return run_for(Section::Leaks, "leaks", kLeaksHelp, arguments); }
 int peak(Arguments arguments) { return run_for(Section::Peak, "peak", kPeakHelp, arguments); }
 

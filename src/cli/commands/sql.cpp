@@ -1,8 +1,8 @@
 // heaptape sql: a tape as a database.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <filesystem>
 
 #include "base/system_error.h"
 #include "cli/commands/commands.h"
@@ -42,10 +42,29 @@ Result<std::string> read_standard_input() {
   }
 }
 
-// One word alone is a tape when there is such a file, or when it cannot be SQL.
-bool is_tape(const std::string& word) {
-  std::error_code none;
-  return std::filesystem::exists(word, none) || word.ends_with(".tape");
+// SQL never looks like a path, and .tables like none in a folder.
+bool is_path(const std::string& word) {
+  return word.starts_with("./") || word.starts_with("../") || word.starts_with('/') || may_be_tape(word);
+}
+
+// What is asked: the words that are not the tape, which may stand before or behind them.
+Result<std::string> take_question(std::vector<std::string> words, TapeChoice& tape) {
+  const auto found = std::find_if(words.begin(), words.end(), is_path);
+  if (found != words.end() && !tape.is_named()) {
+    tape.path = *found;
+    words.erase(found);
+  }
+  const auto is_dotted = [&] { return words.size() >= 2 && words[words.size() - 2].starts_with('.'); };
+  if (is_dotted()) { // ".schema blocks" may be two words
+    words[words.size() - 2] += " " + words.back();
+    words.pop_back();
+  }
+  if (words.size() == 2 && !tape.is_named() && words[0].find(' ') == words[0].npos) {
+    tape.path = words[0]; // there is no such file, which is then said
+    words.erase(words.begin());
+  }
+  if (words.size() > 1) return Error{ErrorCode::Usage, "SQL must be one argument; put it in quotes"};
+  return words.empty() ? std::string() : words.front();
 }
 
 } // namespace
@@ -61,22 +80,13 @@ int sql(Arguments arguments) {
   tape.add_pid(list);
   list.words("TAPE", words);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
-  // ".schema blocks" may be two words.
-  const bool dotted = words.size() >= 2 && words[words.size() - 2].starts_with('.');
-  if (dotted) {
-    words[words.size() - 2] += " " + words.back();
-    words.pop_back();
-  }
-  const std::size_t tapes = tape.is_named() ? 0 : 1; // among the words, at most
-  if (words.size() > tapes + 1) return fail({ErrorCode::Usage, "SQL must be one argument; put it in quotes"});
-
+  Result<std::string> question = take_question(std::move(words), tape);
+  if (!question) return fail(question.error());
   const Result<SqlFormat> format = parse_sql_format(format_name);
   if (!format) return fail(format.error());
   const Result<TextStyle> style = common.style();
   if (!style) return fail(style.error());
-  std::string text;
-  if (words.size() == 2 || (words.size() == 1 && tapes == 1 && is_tape(words[0]))) tape.path = words[0];
-  if (words.size() == 2 || (words.size() == 1 && tape.path.empty())) text = words.back();
+  std::string text = std::move(question).value();
   if (text.empty() || text == "-") {
     Result<std::string> input = read_standard_input();
     if (!input) return fail(input.error());

@@ -34,15 +34,13 @@ int timeline(Arguments arguments) {
   std::size_t height = 16;
   ReportOptions common;
   OptionList list("timeline");
-  list.number("--height N", height, "rows of the picture (default: 16)");
+  list.number("--height N", height, "rows of the picture (default: 16)").between(2, 200);
   list.flag("--csv", csv, "print a line of numbers per stretch of time");
   list.flag("--json", json, "print a JSON object with an array per figure");
   common.add_names_and_color(list);
   tape.add(list);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
 
-  constexpr std::size_t kHighest = 200;
-  if (height < 2 || height > kHighest) return fail({ErrorCode::Usage, "--height must be from 2 to 200"});
   const Result<TextStyle> style = common.style();
   if (!style) return fail(style.error());
   const Result<TapeView> view = common.open(tape);

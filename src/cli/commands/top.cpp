@@ -101,7 +101,7 @@ int live_top(const LiveRequest& arguments, const TapeChoice& tape, const std::st
   }
   if (!options.output.empty()) options.style = TextStyle{};
   if (tape.pid) { // the view follows the tape, so nothing need be put onto it now
-    const Result<pid_t> pid = parse_pid(*tape.pid);
+    const Result<pid_t> pid = find_process(*tape.pid);
     if (!pid) return fail(pid.error());
     const Result<LiveRecording> recording = live_recording(pid.value());
     if (!recording) return fail(recording.error());
@@ -125,14 +125,16 @@ int top(Arguments arguments) {
   list.text("--sort FIGURE", sort,
             "peak (default), live, allocated or temporary; for a running program: live (default), "
             "growth, allocated, rate or blocks")
-      .one_of({"peak", "live", "allocated", "temporary", "growth", "rate", "blocks"});
+      .one_of({"peak", "live", "allocated", "temporary", "growth", "rate", "blocks"})
+      .also({"leaks"});
   list.text("--by WHAT", by, "function (default) or stack").one_of({"function", "stack"});
   list.flag("--blocks", blocks, "count blocks instead of bytes");
-  list.number("-n,--rows N", rows, "show at most N rows (default: 20, or 10 for a running program)");
+  list.number("-n,--rows N", rows, "show at most N rows (default: 20, or 10 for a running program)")
+      .between(1, 1'000'000);
   list.flag("--json", json, "print the rows as a JSON array");
   list.flag("--once", live.once, "print what is in use now, and exit");
   list.text("--every TIME", live.every, "print it at this interval (2s, 1min), and when the program ends");
-  list.number("--count N", live.count, "with --every: print at most N times");
+  list.number("--count N", live.count, "with --every: print at most N times").between(1, 1'000'000'000);
   list.flag("--first", live.first, "with --once or --every: largest first, not last");
   list.flag("--frames", live.frames, "with --once or --every: whole stacks");
   list.text("-o,--output FILE", live.output, "with --once or --every: write to this file");

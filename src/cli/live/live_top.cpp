@@ -111,7 +111,7 @@ int print_tables(const LiveTop& options, Followed& followed) {
       const Result<> written = file->write(text);
       if (!written) return fail(written.error());
     } else {
-      Output output;
+      Output output(Paging::Never);
       output.print("{}", text);
       failed = !output.finish();
     }

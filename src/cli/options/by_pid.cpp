@@ -1,10 +1,14 @@
 #include "cli/options/by_pid.h"
 
+#include <dirent.h>
 #include <sys/stat.h>
 
 #include <charconv>
+#include <fstream>
+#include <memory>
 #include <vector>
 
+#include "base/near_word.h"
 #include "base/number_text.h"
 #include "base/path_text.h"
 #include "cli/terminal/console.h"
@@ -20,18 +24,83 @@ bool is_same_file(const std::string& a, const std::string& b) {
          of_a.st_ino == of_b.st_ino;
 }
 
-} // namespace
-
-Result<pid_t> parse_pid(std::string_view text) {
+std::optional<pid_t> parse_pid(std::string_view text) {
   pid_t pid = 0;
   const auto [rest, status] = std::from_chars(text.data(), text.data() + text.size(), pid);
   if (status == std::errc{} && rest == text.data() + text.size() && pid > 0) return pid;
-  return Error{ErrorCode::Usage,
-               "'" + printable(text) + "' is not a process id; 'heaptape ps' lists what is being recorded"};
+  return std::nullopt;
 }
 
-Result<std::string> flushed_tape_of(std::string_view pid_text) {
-  const Result<pid_t> pid = parse_pid(pid_text);
+// The ids of a few running processes whose program has this name. The kernel keeps 15 letters of it.
+std::vector<std::string> processes_named(std::string_view name) {
+  constexpr std::size_t kKept = 15, kFew = 5;
+  std::vector<std::string> found;
+  const std::unique_ptr<DIR, int (*)(DIR*)> processes(::opendir("/proc"), ::closedir);
+  while (const dirent* entry = processes ? ::readdir(processes.get()) : nullptr) {
+    if (!parse_pid(entry->d_name)) continue;
+    std::ifstream file(std::string("/proc/") + entry->d_name + "/comm");
+    std::string program;
+    if (!std::getline(file, program) || program != name.substr(0, kKept)) continue;
+    found.emplace_back(entry->d_name);
+    if (found.size() == kFew) break;
+  }
+  return found;
+}
+
+} // namespace
+
+Result<pid_t> find_process(std::string_view text) {
+  if (const std::optional<pid_t> pid = parse_pid(text)) return *pid;
+  const Result<std::vector<LiveRecording>> all = live_recordings();
+  if (!all) return all.error();
+  std::vector<std::string> names, pids;
+  pid_t only = 0;
+  for (const LiveRecording& one : all.value()) {
+    names.emplace_back(base_name(one.program));
+    if (names.back() != text) continue;
+    only = one.pid;
+    pids.push_back(std::to_string(one.pid));
+  }
+  const std::string shown = "'" + printable(text) + "'";
+  if (pids.size() == 1) return only;
+  if (pids.size() > 1) {
+    return Error{ErrorCode::Usage, fmt::format("{} programs named {} are being recorded: {}; give one of these process "
+                                               "ids ('heaptape ps' tells them apart)",
+                                               pids.size(), shown, listed(pids, "and"))};
+  }
+  if (const std::vector<std::string> running = processes_named(text); !running.empty()) {
+    return Error{ErrorCode::NotFound, fmt::format("{} is running (process {}) but not being recorded by you; heaptape "
+                                                  "must start a program to record it: heaptape record {}",
+                                                  shown, listed(running, "and"), printable(text))};
+  }
+  const std::string meant = did_you_mean(text, names);
+  return Error{ErrorCode::Usage, shown + " is neither a process id nor a program that is being recorded" +
+                                     (meant.empty() ? "; 'heaptape ps' lists these" : meant)};
+}
+
+std::string about_attaching(std::string_view text) {
+  const Result<pid_t> pid = find_process(text);
+  if (!pid) return pid.error().sentence;
+  const Result<LiveRecording> recording = live_recording(pid.value());
+  if (!recording) return recording.error().sentence;
+  return fmt::format(
+      "process {0} ({1}) is being recorded already: 'heaptape top -p {0}' shows it live, 'heaptape report "
+      "-p {0}' what happened so far",
+      pid.value(), printable(base_name(recording.value().program)));
+}
+
+bool is_program_name(const std::string& word) {
+  if (word.empty() || word.find('/') != word.npos) return false;
+  if (const Result<std::vector<LiveRecording>> all = live_recordings()) {
+    for (const LiveRecording& one : all.value()) {
+      if (base_name(one.program) == word) return true;
+    }
+  }
+  return !processes_named(word).empty();
+}
+
+Result<std::string> flushed_tape_of(std::string_view process) {
+  const Result<pid_t> pid = find_process(process);
   if (!pid) return pid.error();
   const Result<LiveRecording> recording = flush_tape(pid.value());
   if (!recording) return recording.error();

@@ -12,10 +12,18 @@
 
 namespace heaptape::cli {
 
-Result<pid_t> parse_pid(std::string_view text);
+// The process that -p names: its id, or the name of a program of which exactly one is being recorded. Says what there is
+// otherwise: several of that name, or one that runs unrecorded.
+Result<pid_t> find_process(std::string_view text);
+
+// Why a running program cannot be recorded now, or where to look when it is being recorded already: one sentence.
+std::string about_attaching(std::string_view text);
+
+// Whether a program of this name is being recorded or running.
+bool is_program_name(const std::string& word);
 
 // The tape of the program with this process id, once everything up to now is on it. Says on standard error which it is.
-Result<std::string> flushed_tape_of(std::string_view pid_text);
+Result<std::string> flushed_tape_of(std::string_view process);
 
 // The recording that is writing this tape; nullopt: none is, or it is another user's.
 std::optional<LiveRecording> recording_of(const std::string& tape);

@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <fstream>
 #include <memory>
 #include <string_view>
 #include <tuple>
 
+#include "base/near_word.h"
+#include "base/number_text.h"
 #include "cli/options/by_pid.h"
 #include "cli/terminal/console.h"
 #include "tape/format.h"
@@ -18,7 +21,8 @@
 namespace heaptape::cli {
 namespace {
 
-constexpr std::string_view kPidHelp = "instead of TAPE: a program that is being recorded ('heaptape ps'), up to now";
+constexpr std::string_view kPidHelp =
+    "instead of TAPE: a program that is being recorded, by its id or name ('heaptape ps'), up to now";
 
 // One too many ends in a choice of both, which is refused.
 void take_pid(TapeChoice& tape, const std::string& text) {
@@ -28,10 +32,20 @@ void take_pid(TapeChoice& tape, const std::string& text) {
     tape.pid = text;
 }
 
-bool begins_as_tape(const std::string& path) {
-  std::array<char, sizeof format::kMagic> bytes{};
-  std::ifstream file(path, std::ios::binary);
-  return file.read(bytes.data(), bytes.size()) && std::equal(bytes.begin(), bytes.end(), format::kMagic);
+// Only what is surely not there is not; everything else is for whoever opens it to say.
+bool is_there(const std::string& path) {
+  struct stat facts {};
+  return ::stat(path.c_str(), &facts) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
+std::vector<std::string> tapes_in(const std::string& folder) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), ::closedir);
+  while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr) {
+    if (std::string_view(entry->d_name).ends_with(".tape")) names.emplace_back(entry->d_name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 } // namespace
@@ -63,8 +77,14 @@ bool may_be_tape(const std::string& word) {
   return word.ends_with(".tape") || (::stat(word.c_str(), &facts) == 0 && !S_ISDIR(facts.st_mode));
 }
 
+bool is_tape(const std::string& path) {
+  std::array<char, sizeof format::kMagic> bytes{};
+  std::ifstream file(path, std::ios::binary);
+  return file.read(bytes.data(), bytes.size()) && std::equal(bytes.begin(), bytes.end(), format::kMagic);
+}
+
 std::string take_tape_at_end(std::vector<std::string>& words) {
-  if (words.empty() || !(words.back().ends_with(".tape") || begins_as_tape(words.back()))) return {};
+  if (words.empty() || !(words.back().ends_with(".tape") || is_tape(words.back()))) return {};
   std::string tape = std::move(words.back());
   words.pop_back();
   return tape;
@@ -87,9 +107,28 @@ void add_two(OptionList& list, TapeChoice& before, TapeChoice& after) {
   list.each_word("TAPE", 2, [next](const std::string& text) { next().path = text; });
 }
 
-Result<> check_choice(const TapeChoice& tape) {
-  if (tape.path.empty() || !tape.pid) return Unit{};
-  return Error{ErrorCode::Usage, "give either TAPE or -p PID"};
+Result<> check_choice(TapeChoice& tape) {
+  if (tape.path.empty()) return Unit{};
+  if (tape.pid) return Error{ErrorCode::Usage, "give either TAPE or -p PID"};
+  if (tape.path.ends_with(".tape") || is_there(tape.path) || !is_program_name(tape.path)) return Unit{};
+  tape.pid = std::move(tape.path);
+  tape.path.clear();
+  return Unit{};
+}
+
+Error no_such_tape(const std::string& path) {
+  const std::size_t slash = path.rfind('/') + 1;
+  const std::string folder = path.substr(0, slash);
+  // What all names end with says nothing about which was meant.
+  constexpr std::string_view kSuffix = ".tape";
+  const bool stems = path.ends_with(kSuffix);
+  const auto cut = [&](const std::string& name) { return stems ? name.substr(0, name.size() - kSuffix.size()) : name; };
+  std::vector<std::string> names;
+  for (const std::string& name : tapes_in(folder.empty() ? "." : folder)) names.push_back(folder + cut(name));
+  std::string meant = near_word(cut(path), names);
+  if (!meant.empty() && stems) meant += kSuffix;
+  return {ErrorCode::NotFound, "there is no tape '" + printable(path) + "'" +
+                                   (meant.empty() ? "; check the name" : "; did you mean '" + printable(meant) + "'?")};
 }
 
 Result<> choose_tape(TapeChoice& tape) {
@@ -99,6 +138,7 @@ Result<> choose_tape(TapeChoice& tape) {
     if (!path) return path.error();
     tape = {.path = std::move(path).value(), .pid = {}, .is_live = true};
   }
+  if (!tape.path.empty() && !is_there(tape.path)) return no_such_tape(tape.path);
   if (!tape.path.empty()) return Unit{};
   Result<std::string> newest = newest_tape(".");
   if (!newest) return newest.error();

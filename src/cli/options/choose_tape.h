@@ -17,6 +17,9 @@ Result<std::string> newest_tape(const std::string& folder);
 // Whether a word of the command line that may be a tape is one: it is named *.tape, or there is such a file.
 bool may_be_tape(const std::string& word);
 
+// Whether there is a file of this name that begins as tapes do.
+bool is_tape(const std::string& path);
+
 // For an option that takes all words up to the next option: removes and returns the last word when it is a tape. It is
 // one when it is named *.tape, or when there is such a file and it begins as tapes do. Empty: it is not.
 std::string take_tape_at_end(std::vector<std::string>& words);
@@ -37,8 +40,12 @@ struct TapeChoice {
 // Declares two, each of which may be a TAPE or -p PID, in the order of the command line.
 void add_two(OptionList& list, TapeChoice& before, TapeChoice& after);
 
-// Refuses a choice of both.
-Result<> check_choice(const TapeChoice& tape);
+// Refuses a choice of both. A TAPE that is not there may be the name of a program that is being recorded: it becomes the
+// choice of that program.
+Result<> check_choice(TapeChoice& tape);
+
+// The same sentence wherever a tape is missing, with the name that was probably meant.
+Error no_such_tape(const std::string& path);
 
 // Sets the path: that of the program's recording, after everything has been put onto it, or of the newest tape in the current directory.
 // Says on standard error which it is.

@@ -12,7 +12,9 @@ namespace heaptape::cli {
 // The result is an exit status when the command is over: help was shown, or the options were wrong.
 std::optional<int> ended_by(const Result<OptionList::Outcome>& outcome, const OptionList& list,
                             const CommandHelp& help);
-// Parses, too.
+// Declares --no-pager, which every command has and only 'heaptape --help' lists.
+void add_no_pager(OptionList& list);
+// Declares that and parses, too.
 std::optional<int> parse(OptionList& list, const CommandHelp& help, Arguments arguments);
 
 } // namespace heaptape::cli

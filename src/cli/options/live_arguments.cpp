@@ -16,7 +16,8 @@ void LiveArguments::add(OptionList& list) {
   list.text("--log-churn SIZE", churn_, "bytes allocated and freed between two snapshots, 0: none (default: 1MiB)");
   list.text("--log-every TIME", every_, "also take a snapshot at this interval (10s, 2min)");
   list.text("--log-signal NAME", signal_, "also take one when the collector gets this signal (USR1, USR2, HUP)")
-      .one_of({"USR1", "USR2", "HUP"});
+      .one_of({"USR1", "USR2", "HUP", "ALRM", "WINCH"})
+      .also({"SIGUSR1", "SIGUSR2", "SIGHUP", "SIGALRM", "SIGWINCH", "10", "12", "1", "14", "28"});
   list.flag("--log-all", all_, "every source in every snapshot, not only those that changed");
   list.text("--log-max SIZE", log_max_, "start a new file at this size; the old one becomes FILE.1");
   list.text("--log-keep N", log_keep_, "keep N older files (default: 5)");

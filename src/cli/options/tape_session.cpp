@@ -1,11 +1,13 @@
 #include "cli/options/tape_session.h"
 
+#include "cli/options/command_line.h"
 #include "cli/options/report_options.h"
 #include "cli/terminal/terminal.h"
 
 namespace heaptape::cli {
 
 void add_session_options(OptionList& list, SessionWishes& wishes) {
+  add_no_pager(list);
   wishes.tape.add_pid(list);
   if (!list.knows("--at"))
     list.text(

@@ -2,11 +2,11 @@
 
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 #include <string>
 
 #include "cli/terminal/exit_codes.h"
+#include "cli/terminal/pager.h"
 
 namespace heaptape::cli {
 
@@ -21,24 +21,20 @@ int fail(const Error& error) {
   return kTrouble;
 }
 
+Output::Output(Paging paging) : paged_(std::make_unique<PagedOutput>(paging == Paging::WhenLong ? paging_rows() : 0)) {}
+Output::~Output() = default;
+
 void Output::write() {
-  std::size_t done = 0;
-  while (!failed_ && done < buffer_.size()) {
-    const ssize_t wrote = ::write(STDOUT_FILENO, buffer_.data() + done, buffer_.size() - done);
-    if (wrote >= 0) {
-      done += static_cast<std::size_t>(wrote);
-    } else if (errno != EINTR) {
-      failed_ = true;
-      // A reader that has seen enough is not a failure worth a line.
-      if (errno != EPIPE) say(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
-    }
-  }
+  if (!failed_ && !paged_->print({buffer_.data(), buffer_.size()})) failed_ = true;
   buffer_.clear();
 }
 
 bool Output::finish() {
   write();
-  return !failed_;
+  paged_->finish();
+  // A reader that has seen enough is not a failure worth a line.
+  if (paged_->failed()) say(fmt::format("cannot write to standard output: {}", std::strerror(paged_->error())));
+  return !failed_ || paged_->was_left();
 }
 
 } // namespace heaptape::cli

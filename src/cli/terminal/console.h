@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <memory>
 #include <string_view>
 
 #include "base/format_into.h"
@@ -16,12 +17,16 @@ void say(std::string_view sentence);
 // Prints the error and returns the exit status for it.
 int fail(const Error& error);
 
-// Standard output with a large buffer. Not copied; one per command.
+class PagedOutput;
+enum class Paging : bool { Never, WhenLong };
+
+// Standard output with a large buffer; on a terminal, a long answer goes through the pager. Not copied; one per command.
 class Output {
 public:
-  Output() = default;
+  explicit Output(Paging paging = Paging::WhenLong);
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
+  ~Output();
 
   // Where to append. Call write_if_full() now and then.
   fmt::memory_buffer& buffer() { return buffer_; }
@@ -33,7 +38,8 @@ public:
     format_into(buffer_, format, std::forward<Args>(args)...);
   }
 
-  // Writes what is left. False when something could not be written; that has been reported.
+  // Writes what is left, and waits for the pager to be left. False when something could not be written; that has been
+  // reported.
   [[nodiscard]] bool finish();
   bool failed() const { return failed_; }
 
@@ -42,7 +48,8 @@ private:
   void write();
 
   fmt::memory_buffer buffer_;
-  bool failed_ = false;
+  std::unique_ptr<PagedOutput> paged_;
+  bool failed_ = false; // or nobody wants more
 };
 
 } // namespace heaptape::cli

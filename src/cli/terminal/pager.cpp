@@ -6,19 +6,61 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 
 namespace heaptape::cli {
 
+namespace {
+
+bool g_never = false;
+
+const char* wanted_pager() {
+  const char* own = std::getenv("HEAPTAPE_PAGER");
+  return own != nullptr ? own : std::getenv("PAGER");
+}
+
+winsize terminal_size() {
+  winsize size{};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size : winsize{};
+}
+
+// Ctrl-C and a pager that is left are the pager's business, unless somebody here looks after the signal.
+void ignore_default(int signal) {
+  struct sigaction now {};
+  if (::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) ::signal(signal, SIG_IGN);
+}
+
+} // namespace
+
+void never_page() { g_never = true; }
+
+std::size_t rows_of(std::string_view text, std::size_t columns) {
+  std::size_t rows = 0, column = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte == '\n') {
+      ++rows;
+      column = 0;
+    } else if (byte == 0x1b) { // ESC [ ... letter
+      while (i + 1 < text.size() && !((text[i] | 0x20) >= 'a' && (text[i] | 0x20) <= 'z')) ++i;
+    } else if ((byte & 0xc0) != 0x80) {
+      if (columns != 0 && column == columns) {
+        ++rows;
+        column = 0;
+      }
+      ++column;
+    }
+  }
+  return rows + (column != 0 ? 1 : 0);
+}
+
 unsigned paging_rows() {
-  if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0) return 0;
-  const char* pager = std::getenv("PAGER");
+  if (g_never || ::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0) return 0;
+  const char* pager = wanted_pager();
   if (pager != nullptr && *pager == 0) return 0;
   if (const char* term = std::getenv("TERM"); term != nullptr && std::string_view(term) == "dumb") return 0;
-  winsize size{};
-  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
+  return terminal_size().ws_row;
 }
 
 bool PagedOutput::start_pager() {
@@ -40,12 +82,15 @@ bool PagedOutput::start_pager() {
     ::signal(SIGPIPE, SIG_DFL);
     // A pager that is not there must not swallow the answer.
     ::execl("/bin/sh", "sh", "-c",
-            "wanted=${PAGER-less}; command -v \"${wanted%% *}\" >/dev/null || exec cat; eval \"exec $wanted\"",
+            "wanted=${HEAPTAPE_PAGER-${PAGER-less}}; command -v \"${wanted%% *}\" >/dev/null || exec cat; eval \"exec "
+            "$wanted\"",
             nullptr);
     ::_exit(127);
   }
   ::close(ends[0]);
   pipe_ = ends[1];
+  ignore_default(SIGINT);
+  ignore_default(SIGPIPE);
   return true;
 }
 
@@ -67,8 +112,7 @@ bool PagedOutput::print(std::string_view text) {
   if (closed_) return false;
   if (rows_ == 0 || pipe_ >= 0) return write(text);
   kept_ += text;
-  lines_ += static_cast<unsigned>(std::count(text.begin(), text.end(), '\n'));
-  if (lines_ + 2 <= rows_) return true;
+  if (rows_of(kept_, terminal_size().ws_col) + 2 <= rows_) return true;
   const std::string all = std::move(kept_);
   kept_.clear();
   if (!start_pager()) rows_ = 0;

@@ -1,15 +1,17 @@
-// Shows a command's answer on a terminal: as it is while it fits the screen, through $PAGER (less) when it is longer.
+// Shows a command's answer on a terminal: as it is while it fits the screen, through $HEAPTAPE_PAGER, $PAGER or less when
+// it is longer.
 #pragma once
 
 #include <sys/types.h>
 
 #include <string>
+#include <string_view>
 
 #include "shell/printer.h"
 
 namespace heaptape::cli {
 
-// One answer. When standard output is not a terminal, or $PAGER is empty, everything goes straight there.
+// One answer. When standard output is not a terminal, or the pager's variable is empty, everything goes straight there.
 class PagedOutput final : public Printer {
 public:
   // `rows`: of the terminal; 0: never page.
@@ -19,6 +21,8 @@ public:
   ~PagedOutput() override { finish(); }
 
   bool print(std::string_view text) override;
+  // The pager was left before the end: the user has seen enough.
+  bool was_left() const { return closed_ && pager_ != 0; }
   // Something could not be written, and not because the reader is gone.
   bool failed() const { return error_ != 0; }
   int error() const { return error_; }
@@ -31,7 +35,6 @@ private:
 
   unsigned rows_;
   std::string kept_; // as long as it may fit
-  unsigned lines_ = 0;
   pid_t pager_ = 0;
   int pipe_ = -1;
   bool closed_ = false;
@@ -40,5 +43,10 @@ private:
 
 // Rows of the terminal on standard output; 0: it is not a terminal, or answers are not to be paged.
 unsigned paging_rows();
+// From now on nothing is paged: --no-pager.
+void never_page();
+
+// How many rows of a terminal of this width a text takes; escape sequences take no room. 0 columns: lines are not broken.
+std::size_t rows_of(std::string_view text, std::size_t columns);
 
 } // namespace heaptape::cli

@@ -9,8 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <fstream>
 #include <optional>
 
+#include "base/number_text.h"
 #include "base/system_error.h"
 #include "base/unique_fd.h"
 #include "collector/control/control_folder.h"
@@ -70,12 +72,24 @@ std::optional<Answer> ask(const std::string& path, const ControlRequest& request
   return Answer{std::move(socket), std::move(*reply)};
 }
 
+// As the kernel keeps it; empty: there is no such process.
+std::string name_of_process(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
 Error not_recorded(pid_t program) {
   const std::string who = "process " + std::to_string(program);
   if (program <= 0 || (::kill(program, 0) != 0 && errno == ESRCH)) {
     return {ErrorCode::NotFound, "there is no " + who + "; 'heaptape ps' lists what is being recorded"};
   }
-  return {ErrorCode::NotFound, who + " is not being recorded (by you); 'heaptape ps' lists what is"};
+  const std::string name = name_of_process(program);
+  return {ErrorCode::NotFound, who + (name.empty() ? "" : " (" + printable(name) + ")") +
+                                   " is running but not being recorded by you; heaptape must start a program to record "
+                                   "it: heaptape record " +
+                                   (name.empty() ? "PROGRAM" : printable(name))};
 }
 
 Result<Answer> ask_program(pid_t program, const ControlRequest& request) {

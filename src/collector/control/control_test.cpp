@@ -167,7 +167,7 @@ TEST_F(ControlTest, WhoAsksToStopWaitsUntilTheTapeIsFinished) {
 TEST_F(ControlTest, AProgramThatIsNotRecordedAndOneThatIsNotThereAreToldApart) {
   const Result<LiveRecording> not_recorded = flush_tape(::getpid());
   ASSERT_FALSE(not_recorded.ok());
-  EXPECT_NE(not_recorded.error().sentence.find("is not being recorded"), std::string::npos);
+  EXPECT_NE(not_recorded.error().sentence.find("is running but not being recorded"), std::string::npos);
   const Result<LiveRecording> not_there = flush_tape(0x7fff'fffe);
   ASSERT_FALSE(not_there.ok());
   EXPECT_NE(not_there.error().sentence.find("there is no process"), std::string::npos);

@@ -89,7 +89,9 @@ void write_list(Sink& sink, std::string_view key, const List& list, Write write)
 }
 
 void write_tree(Sink& sink, const FlameTree& tree, Labels& labels) {
-  sink.print(",\n\"places\":{}", tree.places);
+  const auto shown =
+      std::count_if(tree.nodes.begin(), tree.nodes.end(), [](const FlameNode& node) { return node.joined == 0; });
+  sink.print(",\n\"places\":{},\"shown\":{}", tree.places, shown);
   write_list(sink, "tree", tree.nodes, [&](const FlameNode& node) {
     const bool root = &node == tree.nodes.data();
     sink.print("[{},{},{}", root ? labels.number_of_text("all") : labels.number_of(node), node.parent, node.joined);

@@ -98,7 +98,7 @@ TEST(SvgCanvas, NamesCannotBreakTheDocument) {
   canvas.text(1, 1, "a<b>&\"\x01\xff", {});
   const std::string file = canvas.file().value();
   EXPECT_EQ(file.find("<script>"), std::string::npos);
-  EXPECT_NE(file.find(">a&lt;b&gt;&amp;\"?"
+  EXPECT_NE(file.find(">a&lt;b&gt;&amp;&quot;?"
                       "?</text>"),
             std::string::npos)
       << file;

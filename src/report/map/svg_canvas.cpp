@@ -5,31 +5,12 @@
 #include "base/format_into.h"
 #include "report/map/png_canvas.h"
 #include "report/text/text_style.h"
+#include "report/text/xml_text.h"
 
 namespace heaptape {
 namespace {
 
 std::string hex(Rgb color) { return fmt::format("#{:02x}{:02x}{:02x}", color.red, color.green, color.blue); }
-
-// As it may stand in a document. Names on a tape may hold any bytes: what is not ASCII or a control character is left
-// out or becomes '?'.
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (code >= 32 && code < 127)
-      out += c;
-    else if ((code & 0xc0) != 0x80)
-      out += '?';
-  }
-  return out;
-}
 
 std::string base64(std::string_view bytes) {
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -50,7 +31,7 @@ SvgCanvas::SvgCanvas(std::size_t width, std::size_t height, std::string_view tit
   out_ = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
                      "shape-rendering=\"crispEdges\" font-family=\"ui-monospace, Menlo, Consolas, monospace\">\n"
                      "<title>{2}</title>\n<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
-                     width, height, escaped(title));
+                     width, height, xml_escaped(title));
 }
 
 void SvgCanvas::rectangle(double x, double y, double width, double height, Rgb color) {
@@ -64,7 +45,7 @@ void SvgCanvas::text(double x, double y, std::string_view text, const Lettering&
                                                                      : "";
   format_into(out_, "<text x=\"{:g}\" y=\"{:g}\" font-size=\"{:g}\" fill=\"{}\"{}{} xml:space=\"preserve\">{}</text>\n",
               x, y, lettering.size, hex(lettering.color), anchor, lettering.bold ? " font-weight=\"bold\"" : "",
-              escaped(text));
+              xml_escaped(text));
 }
 
 double SvgCanvas::text_width(std::string_view text, const Lettering& lettering) const {

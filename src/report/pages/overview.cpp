@@ -149,8 +149,10 @@ std::string overview_text(const TapeView& view, const Overview& overview, const 
                             count_of(findings.by_thread.size(), "thread");
   std::string out;
   const std::size_t room = style.width > 10 + facts.size() + 12 ? style.width - 10 - facts.size() : 0;
+  constexpr std::size_t kLongestCommand = 100; // where there is no width; 'heaptape info' shows all of it
   if (style.width == 0 || columns_of(overview.command) <= room) {
-    out = style.dim("heaptape  ") + style.bold(overview.command) + facts + "\n";
+    out = style.dim("heaptape  ") + style.bold(shortened(overview.command, style.width == 0 ? kLongestCommand : room)) +
+          facts + "\n";
   } else {
     out = style.dim("heaptape  ") + style.bold(shortened(overview.command, std::max(style.width, 30u) - 10)) + "\n" +
           std::string(10, ' ') + facts.substr(3) + "\n";

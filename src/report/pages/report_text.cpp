@@ -64,7 +64,7 @@ std::string report_text(const TapeView& view, const ReportPage& page, const Repo
     out += tree_text(view.names(), view.tape().threads(), make_call_tree(view.names(), tree.costs, tree.options),
                      {.tree = tree.options, .style = style, .expand = options.expand});
   }
-  return out + suppressions_text(page.suppressions);
+  return folded_lines(out + suppressions_text(page.suppressions), style.width);
 }
 
 std::string report_json(const TapeView& view, const ReportPage& page) {

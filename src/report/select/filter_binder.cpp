@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/near_word.h"
 #include "base/number_text.h"
 #include "report/select/filter_program.h"
 #include "report/select/kind_set.h"
@@ -47,11 +48,13 @@ Result<const FilterField*> FilterBinder::field_of(const FilterTerm& term) const 
   const FilterField* field = find_filter_field(term.field.text);
   const std::string quoted = "'" + printable(term.field.text) + "'";
   if (field == nullptr) {
-    std::string known;
+    std::vector<std::string> known;
     for (const FilterField& each : filter_fields()) {
-      if (has_field(of_, each)) known += (known.empty() ? "" : ", ") + std::string(each.name);
+      if (has_field(of_, each)) known.emplace_back(each.name);
     }
-    return wrong(term.field, quoted + " is not a field; known are " + known);
+    const std::string meant = did_you_mean(term.field.text, known);
+    return wrong(term.field,
+                 quoted + " is not a field" + (meant.empty() ? "; known are " + listed(known, "and") : meant));
   }
   if (!has_field(of_, *field))
     return wrong(term.field, quoted + (of_ == FilterOf::Events ? " is a field of blocks, not of events"

@@ -226,11 +226,13 @@ TEST_F(FilterLanguage, PatternsMayHoldParenthesesOperatorsAndQuotes) {
 }
 
 TEST_F(FilterLanguage, ErrorsPointAtThePlace) {
-  EXPECT_EQ(error("size>1M and sise=3"),
-            "'sise' is not a field; known are event, time, thread, kind, address, old, size, "
-            "stack, fn, by, file, module\n"
-            "  size>1M and sise=3\n"
-            "              ^");
+  EXPECT_EQ(error("size>1M and sise=3"), "'sise' is not a field; did you mean 'size'?\n"
+                                         "  size>1M and sise=3\n"
+                                         "              ^");
+  EXPECT_EQ(error("colour=3"), "'colour' is not a field; known are event, time, thread, kind, address, old, size, "
+                               "stack, fn, by, file and module\n"
+                               "  colour=3\n"
+                               "  ^");
   EXPECT_EQ(error("size>lots"), "'lots' is not a number of bytes such as 4096, 12kB, 200M or 1.5GiB\n"
                                 "  size>lots\n"
                                 "       ^");

@@ -1,6 +1,10 @@
 #include "report/select/kind_set.h"
 
 #include <string_view>
+#include <vector>
+
+#include "base/near_word.h"
+#include "base/number_text.h"
 
 namespace heaptape {
 namespace {
@@ -29,13 +33,16 @@ std::uint64_t bits_of(std::string_view name) {
   });
 }
 
-std::string all_kind_names() {
-  std::string names;
-  for (unsigned kind = 1; kind < kKinds; ++kind) {
-    if (!names.empty()) names += ", ";
-    names += kind_name(static_cast<EventKind>(kind));
-  }
-  return names;
+Error not_a_kind(std::string_view name) {
+  std::vector<std::string> kinds;
+  for (unsigned kind = 1; kind < kKinds; ++kind) kinds.emplace_back(kind_name(static_cast<EventKind>(kind)));
+  std::string known = "; known are";
+  for (const std::string& kind : kinds) known += " " + kind + ",";
+  for (const char* group : {"alloc", "release", "realloc", "map", "pool"}) kinds.emplace_back(group);
+  const std::string meant = did_you_mean(name, kinds);
+  return {ErrorCode::Usage,
+          "'" + printable(name) + "' is not a kind of event" +
+              (meant.empty() ? known + " and the groups alloc, release, realloc, map and pool" : meant)};
 }
 
 } // namespace
@@ -48,10 +55,7 @@ Result<KindSet> KindSet::parse(const std::string& names) {
     const std::size_t comma = rest.find(',');
     const std::string_view name = rest.substr(0, comma);
     const std::uint64_t bits = bits_of(name);
-    if (bits == 0) {
-      return Error{ErrorCode::Usage, "'" + std::string(name) + "' is not a kind of event; known are " +
-                                         all_kind_names() + ", and the groups alloc, release, realloc, map and pool"};
-    }
+    if (bits == 0) return not_a_kind(name);
     set.bits_ |= bits;
     if (comma == rest.npos) return set;
     rest.remove_prefix(comma + 1);

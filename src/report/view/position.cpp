@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "analysis/moment/event_search.h"
+#include "base/near_word.h"
 #include "base/number_text.h"
 #include "report/text/mark_text.h"
 #include "report/text/time_text.h"
@@ -43,6 +44,11 @@ private:
       known += (known.empty() ? "; its marks are " : ", ") + marks[i].name;
     }
     if (marks.size() > kShown) known += " and " + std::to_string(marks.size() - kShown) + " more";
+    std::vector<std::string> names{"start", "peak", "end"};
+    for (const Mark& mark : marks) names.push_back(mark.name);
+    if (const std::string meant = near_word(whole_, names); !meant.empty())
+      return Error{ErrorCode::Usage, "'" + printable(whole_) + "' is not a moment of this tape; did you mean '" +
+                                         printable(meant) + "'?"};
     return Error{
         ErrorCode::Usage,
         "'" + printable(whole_) +
