@@ -152,11 +152,10 @@ void Recording::flush() {
   write_pools();
   write_threads(true);
   write_samples();
-  while (pages_.looking() && !failed()) look_at_pages(20 * kMs);
+  finish_looking(); // what was begun may lack what has come since
   pages_wanted_ |= pages_pace_.is_news(rss_bytes_);
-  if (!maps_.reading()) maps_.begin(clock_.plain_us(clock_.now()));
-  while (maps_.reading() && !failed()) read_maps(monotonic_ns(), 20 * kMs);
-  while (pages_.looking() && !failed()) look_at_pages(20 * kMs);
+  maps_.begin(clock_.plain_us(clock_.now()));
+  finish_looking();
   write_residency();
 }
 
@@ -300,6 +299,11 @@ void Recording::read_maps(std::uint64_t now_ns, std::uint64_t most_ns) {
   Residency begun{.time_us = clock_.plain_us(clock_.now()), .rss_bytes = sample->rss_bytes};
   pages_.begin(maps_.ranges(), maps_.names());
   begun_look_ = std::move(begun);
+}
+
+void Recording::finish_looking() {
+  while (maps_.reading() && !failed()) read_maps(monotonic_ns(), 20 * kMs);
+  while (pages_.looking() && !failed()) look_at_pages(20 * kMs);
 }
 
 // One that the program left before its end, or in which it gave most of its memory back, says nothing.

@@ -115,6 +115,7 @@ private:
   void look_at_maps(std::uint64_t now_ns, bool busy);
   void read_maps(std::uint64_t now_ns, std::uint64_t most_ns);
   void look_at_pages(std::uint64_t most_ns);
+  void finish_looking();
   void write_residency();
   void name_threads();
   void take_thread_names();
