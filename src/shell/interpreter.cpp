@@ -101,7 +101,7 @@ std::vector<std::string> completions(Session& session, std::string_view text) {
     for (const char* topic : {"positions", "filters", "addresses"}) words.emplace_back(topic);
     break;
   case Takes::Position:
-    for (const char* point : {"start", "end", "peak"}) words.emplace_back(point);
+    for (const char* point : {"start", "end", "peak", "total-peak"}) words.emplace_back(point);
     for (const Mark& mark : session.view().marks()) words.push_back(mark.name);
     break;
   case Takes::Address:

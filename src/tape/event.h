@@ -8,13 +8,16 @@
 
 namespace heaptape {
 
+// The old_size of an mmap without any access (PROT_NONE). Such memory is only reserved.
+inline constexpr std::uint64_t kReservedOnly = 1;
+
 struct Event {
   std::uint64_t number = 0;      // counted from 1 over the whole tape, in global order
   std::uint64_t time_us = 0;     // since the start of the recording; never decreases along the tape
   std::uint64_t address = 0;     // the block made or released, or the mapping
   std::uint64_t old_address = 0; // what a Realloc, ReallocArray or Mremap replaces; the pool of PoolAlloc and PoolFree
   std::uint64_t size = 0;        // as asked for; 0 for releases (the block's size is known from its allocation)
-  std::uint64_t old_size = 0;    // Mremap only
+  std::uint64_t old_size = 0;    // Mremap; of an mmap see kReservedOnly
   StackId stack;                 // of the call that made the event
   ThreadId thread;
   EventKind kind = EventKind::None;

@@ -24,6 +24,7 @@ std::string chunk_type_name(std::uint8_t type) {
   case ChunkType::Pools: return "POOLS";
   case ChunkType::OddCalls: return "ODD CALLS";
   case ChunkType::Inherited: return "INHERITED";
+  case ChunkType::Resident: return "RESIDENT";
   }
   return "type " + std::to_string(type);
 }

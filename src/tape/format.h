@@ -55,8 +55,9 @@ enum class ChunkType : std::uint8_t {
   OddCalls = 16,
   Inherited = 17,
   RunTimeCode = 18,
+  Resident = 19,
 };
-inline constexpr std::uint8_t kChunkTypes = 19;
+inline constexpr std::uint8_t kChunkTypes = 20;
 
 // "EVENTS", ...; "type 77" for a number without a name.
 std::string chunk_type_name(std::uint8_t type);

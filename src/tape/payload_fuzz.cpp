@@ -11,6 +11,7 @@
 #include "tape/inherited_codec.h"
 #include "tape/maps_codec.h"
 #include "tape/payload_fuzz_input.h"
+#include "tape/residency.h"
 #include "tape/run_time_codec.h"
 #include "tape/symbols_codec.h"
 
@@ -66,6 +67,20 @@ void check_run_time_code(std::span<const std::byte> input, Symbols& symbols) {
 }
 
 // Every moment is in order, and can be put on a tape again.
+void check_residency(std::span<const std::byte> input) {
+  ResidentFacts facts;
+  if (!parse_residency(input, facts) || !facts.highest) return;
+  std::uint64_t end = 0;
+  for (const ResidentRun& run : facts.highest->runs) {
+    HT_CHECK(run.begin >= end && run.begin < run.end);
+    end = run.end;
+  }
+  std::vector<std::byte> payload;
+  put_residency(&*facts.highest, facts.peak_rss_bytes, payload);
+  ResidentFacts back;
+  HT_CHECK(parse_residency(payload, back) && back.highest == facts.highest);
+}
+
 void check_maps(std::span<const std::byte> input) {
   Maps maps;
   (void)parse_maps(input, maps);
@@ -149,6 +164,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   case format::ChunkType::RunTimeCode: check_run_time_code(input, symbols); break;
   case format::ChunkType::Stacks: check_stacks(input); break;
   case format::ChunkType::Maps: check_maps(input); break;
+  case format::ChunkType::Resident: check_residency(input); break;
   case format::ChunkType::Cpu: check_cpu(input); break;
   case format::ChunkType::Inherited: check_inherited(input); break;
   default: check_events(input);

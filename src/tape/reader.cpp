@@ -48,6 +48,7 @@ const std::vector<Mark>& TapeReader::marks() const { return state_->tape.marks; 
 const OddCalls& TapeReader::odd_calls() const { return state_->tape.odd_calls; }
 const std::vector<Pool>& TapeReader::pools() const { return state_->tape.pools; }
 const Maps& TapeReader::maps() const { return state_->tape.maps; }
+const ResidentFacts& TapeReader::resident() const { return state_->tape.resident; }
 const CpuProfile& TapeReader::cpu() const { return state_->tape.cpu; }
 const std::vector<ForkMade>& TapeReader::forks() const { return state_->tape.forks; }
 const std::optional<Inheritance>& TapeReader::inheritance() const { return state_->tape.inheritance; }

@@ -19,6 +19,7 @@
 #include "tape/format.h"
 #include "tape/inherited.h"
 #include "tape/maps.h"
+#include "tape/residency.h"
 #include "tape/symbols.h"
 #include "tape/tape_parts.h"
 
@@ -52,6 +53,7 @@ public:
   const OddCalls& odd_calls() const;                     // their stacks are on the tape, or 0
   const std::vector<Pool>& pools() const;                // by number; a damaged tape may lack some
   const Maps& maps() const;                              // empty: an older tape, or /proc could not be read
+  const ResidentFacts& resident() const;                 // empty: an older tape, or the kernel did not say
   const CpuProfile& cpu() const;                         // stacks it names are on the tape, or 0
   const std::vector<ForkMade>& forks() const;            // that the program made, in order
   const std::optional<Inheritance>& inheritance() const; // absent: no recorded program forked it, or nothing is known

@@ -91,6 +91,7 @@ private:
     case ChunkType::OddCalls:
     case ChunkType::Inherited:
     case ChunkType::Maps:
+    case ChunkType::Resident:
     case ChunkType::Cpu:
     case ChunkType::Symbols:
     case ChunkType::RunTimeCode:
@@ -133,6 +134,7 @@ private:
     case ChunkType::OddCalls: return parse_odd_calls(raw, tape_.odd_calls);
     case ChunkType::Inherited: return add_inherited(chunk.offset, raw);
     case ChunkType::Maps: return parse_maps(raw, tape_.maps);
+    case ChunkType::Resident: return parse_residency(raw, tape_.resident);
     case ChunkType::Cpu: return parse_cpu(raw, tape_.cpu);
     case ChunkType::Symbols: return parse_symbols(raw, tape_.symbols);
     case ChunkType::RunTimeCode: return parse_run_time_code(raw, tape_.symbols);

@@ -11,6 +11,7 @@
 #include "tape/cpu_profile.h"
 #include "tape/inherited_codec.h"
 #include "tape/maps.h"
+#include "tape/residency.h"
 #include "tape/symbols.h"
 #include "tape/tape_parts.h"
 #include "tape/tape_source.h"
@@ -31,6 +32,7 @@ struct LoadedTape {
   std::vector<Pool> pools{};
   OddCalls odd_calls{};
   Maps maps{};
+  ResidentFacts resident{};
   CpuProfile cpu{};
   std::optional<Summary> summary{};
   Symbols symbols{};

@@ -142,6 +142,11 @@ Result<> TapeWriter::add_maps(std::uint64_t number, const MapsChange& change, co
   return write_chunk(ChunkType::Maps);
 }
 
+Result<> TapeWriter::add_residency(const Residency* look, std::uint64_t peak_rss_bytes) {
+  put_residency(look, peak_rss_bytes, raw_);
+  return write_chunk(ChunkType::Resident);
+}
+
 Result<> TapeWriter::add_cpu(const CpuProfile& more) {
   std::span<const CpuSegment> segments = more.segments;
   std::span<const CpuSample> samples = more.samples;

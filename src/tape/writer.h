@@ -18,6 +18,7 @@
 #include "tape/format.h"
 #include "tape/inherited.h"
 #include "tape/maps.h"
+#include "tape/residency.h"
 #include "tape/symbols.h"
 
 namespace heaptape {
@@ -46,6 +47,8 @@ public:
   Result<> add_pools(std::span<const Pool> pools); // a later entry with the same number replaces the earlier one
   // `number` counts the moments of the recording, from 0. All of it must fit into one chunk.
   Result<> add_maps(std::uint64_t number, const MapsChange& change, const MapNames& names);
+  // Without `look`: the peak alone. All of it must fit into one chunk.
+  Result<> add_residency(const Residency* look, std::uint64_t peak_rss_bytes);
   // Adds to the profile so far; a segment given again replaces the earlier. Stacks it names are given before.
   Result<> add_cpu(const CpuProfile& more);
   Result<> add_events(EventEncoder& encoder); // encoder.finish() and write; nothing when it is empty

@@ -61,6 +61,8 @@ inline constexpr std::uint64_t kPhaseBit = 0x80;
 inline constexpr std::uint64_t kKindMask = 0x7f;
 inline constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << 48) - 1;
 inline constexpr std::uint64_t kMaxSize = (std::uint64_t{1} << 48) - 1;
+// In the size of an mmap without any access (PROT_NONE). No mapping is this large.
+inline constexpr std::uint64_t kReservedBit = std::uint64_t{1} << 47;
 
 // Position `n` (counted from the start of the recording, never wrapping) lies in lap n / capacity.
 constexpr std::uint64_t phase_of_lap(std::uint64_t lap) { return (lap & 1) != 0 ? 0 : kPhaseBit; }

@@ -1,5 +1,5 @@
 // A complete malloc that never gives memory back and may be called from signal handlers at any moment. Linked as a
-// shared library, preloaded, or compiled into an executable.
+// shared library, preloaded, or compiled into an executable. With ARENA_BY_MMAP its memory is a mapping, else zeroed memory of its file.
 #include <errno.h>
 #include <malloc.h>
 #include <stdatomic.h>
@@ -9,7 +9,23 @@
 #include <string.h>
 
 enum { kArenaBytes = 512 << 20, kHeader = 16 };
+#ifdef ARENA_BY_MMAP
+#include <sys/mman.h>
+// Two threads may map it at once; the second one's is given back.
+static char* arena_begin(void) {
+  static char* _Atomic arena;
+  char* known = atomic_load(&arena);
+  if (known != NULL) return known;
+  char* fresh = mmap(NULL, kArenaBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (fresh == MAP_FAILED) abort();
+  if (atomic_compare_exchange_strong(&arena, &known, fresh)) return fresh;
+  munmap(fresh, kArenaBytes);
+  return known;
+}
+#else
 static _Alignas(4096) char arena[kArenaBytes];
+static char* arena_begin(void) { return arena; }
+#endif
 static atomic_size_t used;
 atomic_size_t bump_malloc_calls;
 
@@ -24,7 +40,7 @@ static void* take(size_t alignment, size_t size) {
     errno = ENOMEM;
     return NULL;
   }
-  uintptr_t block = (uintptr_t)arena + start + kHeader;
+  uintptr_t block = (uintptr_t)arena_begin() + start + kHeader;
   if (alignment > 16) block = (block + alignment - 1) & ~(uintptr_t)(alignment - 1);
   ((size_t*)block)[-1] = size;
   return (void*)block;

@@ -20,6 +20,7 @@ struct MappingPiece {
   StackId stack; // of that event
   ThreadId thread;
   bool anonymous = false;
+  bool reserved = false; // made without any access (PROT_NONE)
 
   std::uint64_t bytes() const { return end - begin; }
   friend bool operator==(const MappingPiece&, const MappingPiece&) = default;
@@ -89,7 +90,8 @@ template <class Listener>
 bool MappingSet::apply(const Event& event, Listener&& listener) {
   const Range range = pages_of(event.address, event.size);
   bool known = true;
-  MappingPiece piece{range.begin, range.end, event.number, event.time_us, event.stack, event.thread, false};
+  MappingPiece piece{range.begin, range.end, event.number, event.time_us, event.stack, event.thread, false,
+                     event.old_size == kReservedOnly && event.kind != EventKind::Mremap};
   switch (event.kind) {
   case EventKind::Munmap: return cut(range, listener);
   case EventKind::MmapAnonymous: piece.anonymous = true; break;
@@ -97,6 +99,7 @@ bool MappingSet::apply(const Event& event, Listener&& listener) {
   case EventKind::Mremap: {
     const MappingPiece* old = find(event.old_address);
     piece.anonymous = old == nullptr || old->anonymous;
+    piece.reserved = old != nullptr && old->reserved;
     // An old size of 0 makes a second mapping of the same memory.
     if (event.old_size == 0)
       known = old != nullptr;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "analysis/heap/cost.h"
@@ -86,6 +87,29 @@ struct MappingFindings {
   friend bool operator==(const MappingFindings&, const MappingFindings&) = default;
 };
 
+struct OwnerShare {
+  Owner owner;
+  Cost cost;
+  friend bool operator==(const OwnerShare&, const OwnerShare&) = default;
+};
+struct StackShare {
+  StackId stack;
+  Cost cost;
+  friend bool operator==(const StackShare&, const StackShare&) = default;
+};
+// When heap and own mappings together were largest (total_peak.h says which mappings count).
+struct TotalPeak {
+  std::uint64_t bytes = 0;
+  std::uint64_t heap_bytes = 0; // of them; the rest is mappings
+  std::uint64_t event = 0;      // the first after which it was reached
+  std::uint64_t time_us = 0;
+  std::vector<OwnerShare> blocks;   // live then; by owner
+  std::vector<StackShare> mappings; // open then; by stack, in pieces
+
+  std::uint64_t mapping_bytes() const { return bytes - heap_bytes; }
+  friend bool operator==(const TotalPeak&, const TotalPeak&) = default;
+};
+
 // A stretch of the run. The heap at its very beginning counts for min and max, so an empty stretch has one value.
 struct TimeBucket {
   std::uint64_t min_bytes = 0; // live
@@ -136,6 +160,7 @@ struct Findings {
   SizeHistogram sizes{};
   LifetimeHistogram lifetimes{};
   MappingFindings mappings;
+  std::optional<TotalPeak> total_peak; // nullopt: no mapping ever counted, so it is the heap's peak
   Timeline timeline;
   Growth growth;
 

@@ -171,7 +171,10 @@ bool all_known(const Rows& rows, const TapeReader& tape, StackOf stack_of) {
 bool stacks_are_known(const Findings& findings, const TapeReader& tape) {
   return all_known(findings.by_stack, tape, [](const StackFigures& row) { return row.stack; }) &&
          all_known(findings.mappings.by_stack, tape, [](const StackMappings& row) { return row.stack; }) &&
-         all_known(findings.growth.stacks, tape, [](const StackGrowth& row) { return row.stack; });
+         all_known(findings.growth.stacks, tape, [](const StackGrowth& row) { return row.stack; }) &&
+         (!findings.total_peak ||
+          (all_known(findings.total_peak->blocks, tape, [](const OwnerShare& row) { return row.owner.stack; }) &&
+           all_known(findings.total_peak->mappings, tape, [](const StackShare& row) { return row.stack; })));
 }
 
 } // namespace

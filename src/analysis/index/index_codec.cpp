@@ -15,7 +15,15 @@ constexpr std::size_t kRowsPerPart = std::size_t{1} << 15;
 constexpr std::uint64_t kMostBuckets = 1 << 14;
 constexpr auto kFirstKinds = static_cast<std::size_t>(EventKind::PoolAlloc); // kinds of the first layout
 
-enum class Section : std::uint8_t { Overview = 1, Owners = 2, Threads = 3, Mappings = 4, Growth = 5 };
+enum class Section : std::uint8_t {
+  Overview = 1,
+  Owners = 2,
+  Threads = 3,
+  Mappings = 4,
+  Growth = 5,
+  PeakBlocks = 7,
+  PeakMappings = 8
+};
 
 // What is written and what is read is the same list of fields, so it stands here once: a field goes out, or comes in.
 struct Out {
@@ -70,6 +78,15 @@ void exchange(Archive& archive, MappingFigures& figures) {
 }
 
 template <class Archive>
+void exchange(Archive& archive, std::optional<TotalPeak>& peak) {
+  std::uint64_t there = peak ? 1 : 0;
+  archive.number(there);
+  if (!archive.ok() || there == 0) return;
+  if (!peak) peak.emplace();
+  for (std::uint64_t* field : {&peak->bytes, &peak->heap_bytes, &peak->event, &peak->time_us}) archive.number(*field);
+}
+
+template <class Archive>
 void exchange(Archive& archive, TimeBucket& bucket) {
   for (std::uint64_t* field : {&bucket.min_bytes, &bucket.max_bytes, &bucket.last_bytes, &bucket.min_blocks,
                                &bucket.max_blocks, &bucket.last_blocks, &bucket.allocated_bytes, &bucket.events})
@@ -96,6 +113,7 @@ void exchange_overview(Archive& archive, Findings& findings, TimelineLevel& fine
   exchange(archive, findings.mappings.file);
   archive.number(findings.mappings.anonymous_at_peak_bytes);
   archive.number(findings.mappings.unknown_unmaps);
+  exchange(archive, findings.total_peak);
   for (std::uint64_t& moment : findings.growth.moments_us) archive.number(moment);
   archive.number(finest.bucket_us);
   std::uint64_t buckets = finest.buckets.size();
@@ -131,11 +149,17 @@ std::uint64_t key_of(const OwnerFigures& row) {
 std::uint64_t key_of(const ThreadFigures& row) { return row.thread.value; }
 std::uint64_t key_of(const StackMappings& row) { return row.stack.value; }
 std::uint64_t key_of(const StackGrowth& row) { return row.stack.value; }
+std::uint64_t key_of(const OwnerShare& row) {
+  return std::uint64_t{row.owner.stack.value} << 32 | row.owner.thread.value;
+}
+std::uint64_t key_of(const StackShare& row) { return row.stack.value; }
 
-bool set_key(OwnerFigures& row, std::uint64_t key) {
-  row.owner = {StackId(static_cast<std::uint32_t>(key >> 32)), ThreadId(static_cast<std::uint32_t>(key))};
+bool set_owner(Owner& owner, std::uint64_t key) {
+  owner = {StackId(static_cast<std::uint32_t>(key >> 32)), ThreadId(static_cast<std::uint32_t>(key))};
   return true;
 }
+bool set_key(OwnerFigures& row, std::uint64_t key) { return set_owner(row.owner, key); }
+bool set_key(OwnerShare& row, std::uint64_t key) { return set_owner(row.owner, key); }
 template <class Id>
 bool set_id(Id& id, std::uint64_t key) {
   id = Id(static_cast<std::uint32_t>(key));
@@ -144,6 +168,7 @@ bool set_id(Id& id, std::uint64_t key) {
 bool set_key(ThreadFigures& row, std::uint64_t key) { return set_id(row.thread, key); }
 bool set_key(StackMappings& row, std::uint64_t key) { return set_id(row.stack, key); }
 bool set_key(StackGrowth& row, std::uint64_t key) { return set_id(row.stack, key); }
+bool set_key(StackShare& row, std::uint64_t key) { return set_id(row.stack, key); }
 
 template <class Archive>
 void exchange_row(Archive& archive, OwnerFigures& row) {
@@ -164,6 +189,15 @@ void exchange_row(Archive& archive, StackMappings& row) {
 template <class Archive>
 void exchange_row(Archive& archive, StackGrowth& row) {
   for (Cost& cost : row.live) exchange(archive, cost);
+}
+
+template <class Archive>
+void exchange_row(Archive& archive, OwnerShare& row) {
+  exchange(archive, row.cost);
+}
+template <class Archive>
+void exchange_row(Archive& archive, StackShare& row) {
+  exchange(archive, row.cost);
 }
 
 template <class Row>
@@ -190,8 +224,8 @@ Result<> put_rows(Section section, std::span<const Row> rows, const AddPart& add
 template <class Row>
 bool parse_rows(ByteReader bytes, std::vector<Row>& rows) {
   const std::uint64_t count = bytes.varint();
-  // A row takes more bytes than this; so the memory for the rows is bounded by the size of the payload.
-  if (!bytes.ok() || count > bytes.remaining() / 4) return false;
+  // A row takes at least this many bytes; so the memory for the rows is bounded by the size of the payload.
+  if (!bytes.ok() || count > bytes.remaining() / 3) return false;
   In in{bytes};
   Keys keys;
   for (std::uint64_t left = count; left != 0; --left) {
@@ -281,9 +315,10 @@ bool parse_index_head(std::span<const std::byte> payload, IndexHead& head) {
 Result<> put_findings(const Findings& findings, const AddPart& add) {
   std::vector<std::byte> payload;
   Out out{ByteWriter(payload)};
+  const TotalPeak total_peak = findings.total_peak.value_or(TotalPeak{});
   out.bytes.u8(static_cast<std::uint8_t>(Section::Overview));
   for (const std::size_t rows : {findings.by_owner.size(), findings.by_thread.size(), findings.mappings.by_stack.size(),
-                                 findings.growth.stacks.size()})
+                                 findings.growth.stacks.size(), total_peak.blocks.size(), total_peak.mappings.size()})
     out.bytes.varint(rows);
   Findings copy;
   copy.totals = findings.totals;
@@ -296,6 +331,7 @@ Result<> put_findings(const Findings& findings, const AddPart& add) {
   copy.mappings.file = findings.mappings.file;
   copy.mappings.anonymous_at_peak_bytes = findings.mappings.anonymous_at_peak_bytes;
   copy.mappings.unknown_unmaps = findings.mappings.unknown_unmaps;
+  copy.total_peak = findings.total_peak;
   copy.growth.moments_us = findings.growth.moments_us;
   TimelineLevel finest = findings.timeline.levels.back();
   exchange_overview(out, copy, finest);
@@ -303,7 +339,9 @@ Result<> put_findings(const Findings& findings, const AddPart& add) {
   if (auto added = put_rows<OwnerFigures>(Section::Owners, findings.by_owner, add); !added) return added;
   if (auto added = put_rows<ThreadFigures>(Section::Threads, findings.by_thread, add); !added) return added;
   if (auto added = put_rows<StackMappings>(Section::Mappings, findings.mappings.by_stack, add); !added) return added;
-  return put_rows<StackGrowth>(Section::Growth, findings.growth.stacks, add);
+  if (auto added = put_rows<StackGrowth>(Section::Growth, findings.growth.stacks, add); !added) return added;
+  if (auto added = put_rows<OwnerShare>(Section::PeakBlocks, total_peak.blocks, add); !added) return added;
+  return put_rows<StackShare>(Section::PeakMappings, total_peak.mappings, add);
 }
 
 bool FindingsParser::add(std::span<const std::byte> payload) {
@@ -312,7 +350,8 @@ bool FindingsParser::add(std::span<const std::byte> payload) {
   case Section::Overview: {
     if (overview_) return false;
     overview_ = true;
-    for (std::uint64_t* rows : {&owners_, &threads_, &mappings_, &growing_}) *rows = bytes.varint();
+    for (std::uint64_t* rows : {&owners_, &threads_, &mappings_, &growing_, &peak_blocks_, &peak_mappings_})
+      *rows = bytes.varint();
     In in{bytes};
     TimelineLevel finest;
     exchange_overview(in, findings_, finest);
@@ -324,14 +363,24 @@ bool FindingsParser::add(std::span<const std::byte> payload) {
   case Section::Threads: return parse_rows(bytes, findings_.by_thread);
   case Section::Mappings: return parse_rows(bytes, findings_.mappings.by_stack);
   case Section::Growth: return parse_rows(bytes, findings_.growth.stacks);
+  case Section::PeakBlocks: return parse_rows(bytes, total_peak_.blocks);
+  case Section::PeakMappings: return parse_rows(bytes, total_peak_.mappings);
   }
   return false;
 }
 
 bool FindingsParser::finish(Findings& findings) {
   if (!overview_ || findings_.by_owner.size() != owners_ || findings_.by_thread.size() != threads_ ||
-      findings_.mappings.by_stack.size() != mappings_ || findings_.growth.stacks.size() != growing_)
+      findings_.mappings.by_stack.size() != mappings_ || findings_.growth.stacks.size() != growing_ ||
+      total_peak_.blocks.size() != peak_blocks_ || total_peak_.mappings.size() != peak_mappings_)
     return false;
+  if (findings_.total_peak) {
+    if (findings_.total_peak->heap_bytes > findings_.total_peak->bytes) return false;
+    findings_.total_peak->blocks = std::move(total_peak_.blocks);
+    findings_.total_peak->mappings = std::move(total_peak_.mappings);
+  } else if (peak_blocks_ != 0 || peak_mappings_ != 0) {
+    return false;
+  }
   if (!sum_owners(findings_)) return false;
   findings = std::move(findings_);
   return true;

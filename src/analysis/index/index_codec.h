@@ -40,9 +40,10 @@ public:
 
 private:
   Findings findings_;
+  TotalPeak total_peak_; // its rows
   bool overview_ = false;
   // How many rows there should be.
-  std::uint64_t owners_ = 0, threads_ = 0, mappings_ = 0, growing_ = 0;
+  std::uint64_t owners_ = 0, threads_ = 0, mappings_ = 0, growing_ = 0, peak_blocks_ = 0, peak_mappings_ = 0;
 };
 
 void put_totals(const HeapTotals& totals, std::vector<std::byte>& out);

@@ -64,7 +64,7 @@ void put_mappings(ByteWriter& bytes, const MappingSet& mappings) {
     bytes.varint(piece.time_us);
     bytes.varint(piece.stack.value);
     bytes.varint(piece.thread.value);
-    bytes.u8(piece.anonymous ? 1 : 0);
+    bytes.u8(static_cast<std::uint8_t>((piece.anonymous ? 1 : 0) | (piece.reserved ? 2 : 0)));
     last = piece.end;
   }
 }
@@ -81,7 +81,9 @@ bool parse_mapping(ByteReader& bytes, MappingPiece& piece, std::uint64_t& last) 
   piece.event = bytes.varint();
   piece.time_us = bytes.varint();
   if (!parse_id(bytes, piece.stack.value) || !parse_id(bytes, piece.thread.value)) return false;
-  piece.anonymous = bytes.u8() != 0;
+  const std::uint8_t sort = bytes.u8();
+  piece.anonymous = (sort & 1) != 0;
+  piece.reserved = (sort & 2) != 0;
   const bool in_order = piece.begin >= last && piece.end > piece.begin;
   last = piece.end;
   return bytes.ok() && in_order;

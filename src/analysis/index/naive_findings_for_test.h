@@ -215,7 +215,7 @@ public:
   };
   struct Open {
     Cost anonymous, file;
-    std::map<StackId, Cost> by_stack;
+    std::map<StackId, Cost> by_stack, anonymous_by_stack;
   };
 
   void apply(const Event& event) {
@@ -247,6 +247,7 @@ public:
       const Cost cost{4096, begins ? 1u : 0u};
       (what.anonymous ? open.anonymous : open.file) += cost;
       open.by_stack[what.stack] += cost;
+      if (what.anonymous) open.anonymous_by_stack[what.stack] += cost;
       last_page = page;
       last_event = what.event;
     }

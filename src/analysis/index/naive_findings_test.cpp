@@ -190,6 +190,30 @@ TEST_P(NaiveComparison, Mappings) {
   }
 }
 
+TEST_P(NaiveComparison, ThePeakOfHeapAndMappingsAndWhatItConsistedOf) {
+  NaiveMappings naive;
+  TotalPeak peak;
+  NaiveMappings::Open open, open_at_peak;
+  for (const Event& event : events_) {
+    if (is_mapping(event.kind)) {
+      naive.apply(event);
+      open = naive.open();
+    }
+    const std::uint64_t heap = naive_.live_bytes_after(event.number);
+    if (heap + open.anonymous.bytes <= peak.bytes) continue;
+    peak.bytes = heap + open.anonymous.bytes;
+    peak.heap_bytes = heap;
+    peak.event = event.number;
+    peak.time_us = event.time_us;
+    open_at_peak = open;
+  }
+  for (const auto& [owner, cost] : naive_.live_after(peak.event)) peak.blocks.push_back({owner, cost});
+  for (const auto& [stack, cost] : open_at_peak.anonymous_by_stack) peak.mappings.push_back({stack, cost});
+  const Findings findings = replay(events_);
+  ASSERT_TRUE(findings.total_peak);
+  EXPECT_EQ(*findings.total_peak, peak);
+}
+
 TEST_P(NaiveComparison, TotalsAreThoseTheCollectorCounts) {
   HeapModel model;
   for (const Event& event : events_) model.apply(event);

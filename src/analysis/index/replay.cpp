@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 
+#include "analysis/heap/allocator_code.h"
 #include "base/byte_cursor.h"
 #include "base/check.h"
 
@@ -19,6 +21,8 @@ std::uint64_t growth_moment(std::uint64_t end_us, std::uint64_t i) {
 
 } // namespace
 
+// With mappings: there is one that counts for the total of heap and mappings.
+template <bool WithMappings>
 struct Replay::Listener : HeapListener {
   Replay& replay;
 
@@ -30,6 +34,10 @@ struct Replay::Listener : HeapListener {
       r.add_row();
     OwnerRow& row = r.rows_[block.owner];
     row.before_change(r.epoch_);
+    if constexpr (WithMappings) {
+      r.total_peak_.before_change(block.owner, row.live());
+      r.total_peak_.made(block.address);
+    }
     row.allocated += Cost::of(block.size);
     if (block.size > row.largest) row.largest = block.size;
     Tally& sizes = r.sizes_[log_bucket(block.size)];
@@ -44,6 +52,7 @@ struct Replay::Listener : HeapListener {
     const Cost cost = Cost::of(block.size);
     OwnerRow& row = r.rows_[block.owner];
     row.before_change(r.epoch_);
+    if constexpr (WithMappings) r.total_peak_.before_change(block.owner, row.live());
     row.freed += cost;
     Tally& sizes = r.sizes_[log_bucket(block.size)];
     sizes.before_change(r.epoch_);
@@ -83,11 +92,13 @@ struct Replay::Listener : HeapListener {
     };
     add(piece.anonymous ? replay.mappings_.anonymous : replay.mappings_.file);
     add(replay.mappings_by_stack_[piece.stack]);
+    replay.total_peak_.opened(piece);
   }
   void closed(const MappingPiece& piece) {
     const Cost cost = Cost::of(piece.bytes());
     (piece.anonymous ? replay.mappings_.anonymous : replay.mappings_.file).open -= cost;
     replay.mappings_by_stack_[piece.stack].open -= cost;
+    replay.total_peak_.closed(piece);
   }
 };
 
@@ -99,10 +110,14 @@ ReplayOptions options_for(const TapeReader& tape) {
   if (tape.summary()) options.end_us = std::max(options.end_us, tape.summary()->duration_us);
   if (!tape.samples().empty()) options.end_us = std::max(options.end_us, tape.samples().back().time_us);
   if (!tape.marks().empty()) options.end_us = std::max(options.end_us, tape.marks().back().time_us);
+  options.is_allocators = [stacks = std::make_shared<AllocatorStacks>(tape.modules(), tape.stacks())](StackId stack) {
+    return (*stacks)(stack);
+  };
   return options;
 }
 
-Replay::Replay(const ReplayOptions& options) : options_(options), timeline_(options.end_us, options.events) {
+Replay::Replay(const ReplayOptions& options)
+    : options_(options), total_peak_(options.is_allocators), timeline_(options.end_us, options.events) {
   for (std::size_t i = 0; i < kGrowthMoments; ++i) moments_us_[i] = growth_moment(options.end_us, i);
 }
 
@@ -148,15 +163,21 @@ void Replay::add_row() {
 
 void Replay::apply(std::span<const Event> events) {
   // As long as all is in the cache, looking ahead costs more than it saves.
-  if (state_.blocks().memory_bytes() < kSmallBytes)
-    apply<false>(events);
-  else
-    apply<true>(events);
+  const bool ahead = state_.blocks().memory_bytes() >= kSmallBytes;
+  while (!events.empty()) {
+    std::size_t done = 0;
+    if (total_peak_.is_active())
+      done = ahead ? apply_some<true, true>(events) : apply_some<false, true>(events);
+    else
+      done = ahead ? apply_some<true, false>(events) : apply_some<false, false>(events);
+    events = events.subspan(done);
+  }
+  leave_thread();
 }
 
-template <bool LookAhead>
-void Replay::apply(std::span<const Event> events) {
-  Listener listener(*this);
+template <bool LookAhead, bool WithMappings>
+std::size_t Replay::apply_some(std::span<const Event> events) {
+  Listener<WithMappings> listener(*this);
   const HeapTotals& totals = state_.totals();
   for (std::size_t i = 0; i < events.size(); ++i) {
     if constexpr (LookAhead) {
@@ -172,8 +193,24 @@ void Replay::apply(std::span<const Event> events) {
     // Others may make it less too: a realloc may be a release, and an allocation may give a block up.
     timeline_.add_low(totals.live_bytes, totals.live_blocks);
     if (!is_release(event.kind)) timeline_.add_high(totals.live_bytes, totals.live_blocks);
+    if constexpr (WithMappings) {
+      total_peak_.after_event(totals.live_bytes, event.number, event.time_us);
+    } else if (total_peak_.is_active()) [[unlikely]] {
+      start_total_peak();
+      total_peak_.after_event(totals.live_bytes, event.number, event.time_us);
+      return i + 1;
+    }
   }
-  leave_thread();
+  return events.size();
+}
+
+// The first mapping that counts has come. Up to now the total was the heap alone, and so was its peak.
+void Replay::start_total_peak() {
+  std::vector<Cost> at_peak;
+  at_peak.reserve(rows_.size());
+  for (std::size_t i = 0; i < rows_.size(); ++i) at_peak.push_back(rows_[i].at_peak(epoch_));
+  const HeapTotals& totals = state_.totals();
+  total_peak_.start(std::move(at_peak), totals.peak_bytes, totals.peak_event, totals.peak_us);
 }
 
 // Counts the events of a thread when another one comes, not one by one.
@@ -270,6 +307,11 @@ Findings Replay::finish() {
   findings.totals = state_.totals();
   findings.end_us = std::max(options_.end_us, state_.time_us());
 
+  if (total_peak_.is_active()) {
+    const auto owner_of = [&](std::uint32_t number) { return rows_[number].owner; };
+    const auto live_of = [&](std::uint32_t number) { return rows_[number].live(); };
+    findings.total_peak = total_peak_.finish(static_cast<std::uint32_t>(rows_.size()), owner_of, live_of);
+  }
   findings.by_owner = finish_owners();
   for (const ThreadRow& thread : threads_) findings.by_thread.push_back(thread.figures);
   std::sort(findings.by_thread.begin(), findings.by_thread.end(),

@@ -29,6 +29,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -38,6 +39,7 @@
 #include "analysis/index/findings.h"
 #include "analysis/index/recent_blocks.h"
 #include "analysis/index/timeline_builder.h"
+#include "analysis/index/total_peak.h"
 #include "tape/event.h"
 #include "tape/reader.h"
 
@@ -51,9 +53,11 @@ struct ReplayOptions {
   std::uint64_t temporary_events = 1;
   // A block is short-lived when it is freed after no more than this.
   std::uint64_t short_lived_us = 1000;
+  // Whether an allocator made the mappings of this stack; empty: none does.
+  std::function<bool(StackId)> is_allocators{};
 };
 
-// With the length of this tape, for a pass over all its events.
+// With the length of this tape, for a pass over all its events; the tape must outlive them.
 ReplayOptions options_for(const TapeReader& tape);
 
 class Replay {
@@ -110,10 +114,13 @@ private:
     std::vector<std::uint64_t> recent; // numbers of its last events, when more than one matters
     std::size_t oldest = 0;            // in recent
   };
+  template <bool WithMappings>
   struct Listener;
 
-  template <bool LookAhead>
-  void apply(std::span<const Event> events);
+  // Applies events until there is a reason to go on in another way; gives how many.
+  template <bool LookAhead, bool WithMappings>
+  std::size_t apply_some(std::span<const Event> events);
+  void start_total_peak();
   ThreadRow& row_of(ThreadId thread);
   void change_thread(const Event& event);
   void leave_thread();
@@ -140,6 +147,7 @@ private:
   LifetimeHistogram lifetimes_{};
   MappingFindings mappings_;
   std::unordered_map<StackId, MappingFigures> mappings_by_stack_;
+  TotalPeakFinder total_peak_;
   TimelineBuilder timeline_;
   std::array<std::uint64_t, kGrowthMoments> moments_us_{};
   std::vector<std::byte> growth_bytes_; // for each moment: owners with anything live, and how much

@@ -33,6 +33,12 @@ public:
   Story& map(std::uint64_t address, std::uint64_t size, EventKind kind = EventKind::MmapAnonymous) {
     return step(kind, address, size);
   }
+  // Without any access.
+  Story& reserve(std::uint64_t address, std::uint64_t size) {
+    step(EventKind::MmapAnonymous, address, size);
+    events_.back().old_size = kReservedOnly;
+    return *this;
+  }
   Story& unmap(std::uint64_t address, std::uint64_t size) { return step(EventKind::Munmap, address, size); }
   Story& remap(std::uint64_t old_address, std::uint64_t old_size, std::uint64_t address, std::uint64_t size) {
     step(EventKind::Mremap, address, size);

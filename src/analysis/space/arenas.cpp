@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -275,17 +274,8 @@ private:
 } // namespace
 
 Allocator allocator_of(const std::vector<Module>& modules) {
-  constexpr std::pair<std::string_view, Allocator> kNames[] = {
-      {"libjemalloc", Allocator::Jemalloc}, {"libtcmalloc", Allocator::Tcmalloc}, {"libmimalloc", Allocator::Mimalloc},
-      {"libsnmalloc", Allocator::Snmalloc}, {"libhoard", Allocator::Hoard},       {"libtbbmalloc", Allocator::Tbb},
-      {"libscudo", Allocator::Scudo},       {"librpmalloc", Allocator::Rpmalloc}, {"ld-musl", Allocator::Musl},
-      {"libc.musl", Allocator::Musl}};
   for (const Module& module : modules) {
-    const std::size_t slash = module.path.rfind('/');
-    const std::string_view file = std::string_view(module.path).substr(slash == std::string::npos ? 0 : slash + 1);
-    for (const auto& [name, allocator] : kNames) {
-      if (file.starts_with(name)) return allocator;
-    }
+    if (const auto allocator = allocator_named(module.path)) return *allocator;
   }
   return Allocator::Glibc;
 }

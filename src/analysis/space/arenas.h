@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analysis/heap/allocator_code.h"
 #include "analysis/heap/cost.h"
 #include "analysis/heap/heap_state.h"
 #include "analysis/space/address_space.h"
@@ -15,18 +16,6 @@
 namespace heaptape {
 
 // Whose malloc it is, by the modules of the program.
-enum class Allocator : std::uint8_t {
-  Glibc,
-  Jemalloc,
-  Tcmalloc,
-  Mimalloc,
-  Snmalloc,
-  Hoard,
-  Tbb,
-  Scudo,
-  Rpmalloc,
-  Musl
-};
 Allocator allocator_of(const std::vector<Module>& modules);
 
 enum class ArenaKind : std::uint8_t {

@@ -16,6 +16,7 @@ constexpr std::uint64_t kLargestGuard = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMmapArea = 0x7000'0000'0000;
 
 RangeKind kind_of_name(std::string_view name) {
+  if (name == kRecorderTables) return RangeKind::Special;
   if (name.empty() || name.starts_with("[anon")) return RangeKind::Anonymous;
   if (name == "[heap]") return RangeKind::MainHeap;
   if (name.starts_with("[stack")) return RangeKind::MainStack;
@@ -148,6 +149,7 @@ void find_arenas(RangeTable& table) {
 
 // The recorder's private tables are mapped right after what it shares with the collector, which is right below it.
 void find_recorder(RangeTable& table, const std::vector<std::string>& names) {
+  if (std::find(names.begin(), names.end(), kRecorderTables) != names.end()) return; // the kernel said it
   constexpr unsigned kMostPieces = 3; // large pages, and what lies in front of them and behind
   for (auto place = table.begin(); place != table.end(); ++place) {
     const SpaceRange shared = place->second;

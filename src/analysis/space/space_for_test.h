@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,6 +33,8 @@ public:
 
   std::vector<Module> modules;
   std::vector<Thread> threads;
+  std::vector<Sample> samples;
+  std::optional<Residency> residency;
 
   void add_maps(std::uint64_t time_us, const std::vector<MapLine>& lines) {
     std::vector<MappedRange> now;
@@ -68,6 +71,8 @@ public:
     TapeWriter& writer = created.value();
     HT_CHECK(writer.add_modules(modules).ok() && writer.add_threads(threads).ok());
     HT_CHECK(writer.add_stacks(StackId(1), std::vector<StackNode>(3, StackNode{StackId(), 0x1234})).ok());
+    HT_CHECK(writer.add_samples(samples).ok());
+    if (residency) HT_CHECK(writer.add_residency(&*residency, 0).ok());
     EventEncoder encoder;
     HeapModel model;
     for (const Event& event : events_) {

@@ -23,6 +23,7 @@ enum class RangeKind : std::uint8_t {
 inline constexpr std::size_t kRangeKinds = 8;
 // How the names of ranges begin that are the recorder's own.
 inline constexpr std::string_view kRecorderMemory = "/memfd:heaptape";
+inline constexpr std::string_view kRecorderTables = "[anon:heaptape]"; // where the kernel keeps names of memory
 
 struct SpaceRange {
   std::uint64_t begin = 0;

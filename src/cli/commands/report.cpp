@@ -22,7 +22,8 @@ constexpr CommandHelp kHelp{
     .usage = "heaptape report [options] [TAPE]",
     .purpose = "Shows what a program did with its heap: a first page with what stands out, then trees of the call "
                "stacks behind it. With --leaks, --peak, ... only those trees.",
-    .more = R"(A moment is a time (12.5s, 200ms), an event number, a mark set by the program, or start, peak, end.
+    .more =
+        R"(A moment is a time (12.5s, 200ms), an event number, a mark set by the program, or start, peak, total-peak, end.
 A tree shows the innermost function first and its callers below it (--bottom-up), or main first (--top-down).
 Children and the line for pruned places add up to their parent exactly.
 
@@ -101,6 +102,8 @@ void add_section_options(OptionList& list, Wishes& wishes) {
   list.flag("--no-maximum", wishes.no_maximum, "has no effect").hidden();
   section("--allocations", Section::Allocations,
           "everything ever allocated; with --from or --to, everything in between");
+  section("--total-peak", Section::TotalPeak, "blocks and own mappings when both together were largest");
+  section("--mappings", Section::Mappings, "own mappings: at the peak of the resident memory, never unmapped, all");
   section("--cost", Section::Cost, "CPU time in allocation functions, by caller; needs a recording with --cpu");
   section("--temporary", Section::Temporary, "blocks that their thread freed as its very next event");
   list.text("--at MOMENT", wishes.request.at, "what was live at a moment");
@@ -116,6 +119,9 @@ int run(const char* command, const CommandHelp& help, Wishes wishes, Arguments a
   ReportOptions options;
   OptionList list(command);
   if (!request.asks_for_parts()) add_section_options(list, wishes);
+  bool with_mappings = false;
+  if (request.sections == std::set{Section::Peak})
+    list.flag("--with-mappings", with_mappings, "the peak of blocks and own mappings together");
   add_tree_options(list, wishes);
   options.add_where(list);
   options.add_filters(list);
@@ -125,6 +131,7 @@ int run(const char* command, const CommandHelp& help, Wishes wishes, Arguments a
   if (const auto status = parse(list, help, arguments)) return *status;
 
   if (const Result<> finished = finish_request(wishes); !finished) return fail(finished.error());
+  if (with_mappings) request.sections = {Section::TotalPeak};
   const Result<TextStyle> style = options.style();
   if (!style) return fail(style.error());
   Result<FrameFilter> filter = options.filter();

@@ -224,7 +224,8 @@ template <class Sink>
   case EventKind::MmapAnonymous:
   case EventKind::MmapFile:
   case EventKind::Munmap: {
-    Event event = event_of(item, item.size());
+    Event event = event_of(item, item.size() & ~wire::kReservedBit);
+    if ((item.size() & wire::kReservedBit) != 0 && item.kind() != EventKind::Munmap) event.old_size = kReservedOnly;
     emit(event, item.slot, item.time());
     break;
   }

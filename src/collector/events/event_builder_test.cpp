@@ -269,6 +269,20 @@ TEST(EventBuilder, MremapCarriesBothRanges) {
   EXPECT_EQ(pipeline.builder.model().totals().allocated_bytes, 0u);
 }
 
+TEST(EventBuilder, AMappingWithoutAccessIsAReservationAndKeepsItsSize) {
+  FakeProgram program;
+  Pipeline pipeline(program);
+  FakeThread thread(program, 0, 100, 1);
+  thread.put(EventKind::MmapAnonymous, 5, 0x10000, 8192 | wire::kReservedBit);
+  thread.put(EventKind::MmapAnonymous, 10, 0x20000, 4096);
+  pipeline.round();
+  const auto& events = pipeline.events();
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].size, 8192u);
+  EXPECT_EQ(events[0].old_size, kReservedOnly);
+  EXPECT_EQ(events[1].old_size, 0u);
+}
+
 TEST(EventBuilder, RecordsThatMakeNoSenseAreCountedAndSkipped) {
   FakeProgram program;
   Pipeline pipeline(program);

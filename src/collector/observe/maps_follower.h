@@ -48,6 +48,8 @@ public:
   std::uint64_t cost_ns() const { return cost_ns_; }
 
   const MapNames& names() const { return names_; }
+  // As they were the last time, by address.
+  const std::vector<MappedRange>& ranges() const { return ranges_; }
   // How many changes go_on() has given; the number of the next one.
   std::uint64_t moments() const { return moments_; }
 

@@ -103,8 +103,20 @@ std::optional<ProcStat> parse_proc_stat(const std::string& text) {
   return stat;
 }
 
+std::uint64_t parse_peak_rss(std::string_view status) {
+  constexpr std::string_view kField = "\nVmHWM:";
+  const std::size_t at = status.find(kField);
+  if (at == status.npos) return 0;
+  status.remove_prefix(at + kField.size());
+  status.remove_prefix(std::min(status.find_first_not_of(" \t"), status.size()));
+  std::uint64_t kilobytes = 0;
+  std::from_chars(status.data(), status.data() + status.size(), kilobytes);
+  return kilobytes << 10;
+}
+
 ProcFiles::ProcFiles(pid_t pid)
-    : pid_(pid), stat_(open_for_reading(path("stat"))), statm_(open_for_reading(path("statm"))) {}
+    : pid_(pid), stat_(open_for_reading(path("stat"))), statm_(open_for_reading(path("statm"))),
+      status_(open_for_reading(path("status"))) {}
 
 std::string ProcFiles::path(const char* file) const { return "/proc/" + std::to_string(pid_) + "/" + file; }
 
@@ -167,6 +179,10 @@ bool ProcFiles::has_thread(std::uint32_t tid) const {
 std::optional<ProcStat> ProcFiles::stat() const {
   if (!stat_) return std::nullopt;
   return parse_proc_stat(read_from_start(stat_.get(), 1024));
+}
+
+std::uint64_t ProcFiles::peak_rss_bytes() const {
+  return status_ ? parse_peak_rss(read_from_start(status_.get(), 2048)) : 0;
 }
 
 std::optional<Sample> ProcFiles::sample() const {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/unique_fd.h"
 #include "tape/contents.h"
@@ -30,6 +31,8 @@ struct ProcStat {
 // The program's name in the text may hold anything, also spaces and parentheses.
 std::optional<ProcStat> parse_proc_stat(const std::string& text);
 
+// The "VmHWM:" of /proc/PID/status in bytes; 0: it does not say.
+std::uint64_t parse_peak_rss(std::string_view status);
 // The name under which a program was started, from three that may be cut or changed: of its file, the first argument, and the kernel's name
 // for the process, which is at most 15 bytes of what exec was given.
 std::string started_name(const std::string& executable, const std::string& first_argument, const std::string& comm);
@@ -51,6 +54,8 @@ public:
   std::optional<ProcStat> stat() const;
   // time_us is left 0. nullopt when the program is gone.
   std::optional<Sample> sample() const;
+  // The most that was ever resident; 0: not known.
+  std::uint64_t peak_rss_bytes() const;
 
 private:
   std::string path(const char* file) const;
@@ -59,6 +64,7 @@ private:
   // Kept open: reading again is half the price of opening again.
   UniqueFd stat_;
   UniqueFd statm_;
+  UniqueFd status_;
 };
 
 } // namespace heaptape

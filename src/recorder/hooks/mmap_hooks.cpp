@@ -39,7 +39,8 @@ constexpr int kSetSeccomp = 22, kSetTsc = 26, kSeccompCall = 317;
     if ((protection & PROT_EXEC) != 0) note_executable(as_address(mapping), size, sealed);
   }
   if (!is_recording()) return mapping;
-  (void)record(kind, as_address(mapping), size, site, true);
+  const std::uint64_t size_field = protection == PROT_NONE ? size | wire::kReservedBit : size;
+  (void)record(kind, as_address(mapping), size_field, site, true);
   return mapping;
 }
 

@@ -16,13 +16,6 @@ namespace {
 constexpr std::size_t kLabel = 9; // columns of "  churn  "
 constexpr std::size_t kPoolsShown = 10;
 
-std::uint64_t heap_at(const Findings& findings, std::uint64_t time_us) {
-  const TimelineLevel& level = findings.timeline.levels.back();
-  if (level.buckets.empty()) return 0;
-  const std::uint64_t bucket = std::min<std::uint64_t>(time_us / level.bucket_us, level.buckets.size() - 1);
-  return level.buckets[bucket].max_bytes;
-}
-
 std::string command_of_run(const TapeReader& tape) {
   const auto command = tape.meta().find("command");
   return command != tape.meta().end() ? command_text(split_command(command->second)) : std::string();
@@ -89,27 +82,11 @@ void put_odd_lines(std::string& out, const TextStyle& style, const std::vector<O
   }
 }
 
-std::string memory_text(const Overview& overview, const Findings& findings) {
-  const MemoryAtPeak& memory = *overview.memory;
-  const std::uint64_t rss = memory.rss_bytes, anonymous = std::min(memory.anonymous_bytes, rss);
-  const bool at_peak = heap_at(findings, memory.time_us) == findings.totals.peak_bytes;
-  std::string text = bytes_text(rss) + (at_peak ? " at peak" : " at " + duration_text(memory.time_us));
-  const std::uint64_t tape = memory.heap_bytes + memory.mapped_bytes;
-  if (tape > anonymous) {
-    return text + " = " + bytes_text(anonymous) + " anonymous + " + bytes_text(rss - anonymous) +
-           " files; the live heap was " + bytes_text(tape) + ", so not all of it was touched";
-  }
-  text += " = " + bytes_text(memory.heap_bytes) + " live heap";
-  if (memory.mapped_bytes != 0) text += " + " + bytes_text(memory.mapped_bytes) + " own mappings";
-  return text + " + " + bytes_text(anonymous - tape) + " free in arenas, stacks, data + " +
-         bytes_text(rss - anonymous) + " files";
-}
-
 std::string seen_text(const TapeView& view, const Overview& overview) {
   std::string text;
-  if (overview.memory) {
-    text += percent_text(overview.memory->explained_bytes(), overview.memory->anonymous_bytes) +
-            " of the anonymous memory; ";
+  if (overview.memory.ledger) {
+    const MemoryLedger& ledger = *overview.memory.ledger;
+    text += percent_text(ledger.total_bytes() - ledger.other_bytes, ledger.total_bytes()) + " of the resident memory; ";
   }
   const bool known = view.tape().summary() && !view.tape().summary()->losses.contains(wire::kLossUnknown);
   text += known ? count_of(overview.lost_events, "event") + " lost" : std::string("lost events unknown");
@@ -131,23 +108,6 @@ std::string runtime_share(const Overview& overview) {
 }
 
 } // namespace
-
-std::optional<MemoryAtPeak> memory_at_peak(const TapeReader& tape, const Findings& findings) {
-  const Sample* nearest = nullptr;
-  const auto distance = [&](const Sample& sample) {
-    const std::uint64_t peak = findings.totals.peak_us;
-    return sample.time_us > peak ? sample.time_us - peak : peak - sample.time_us;
-  };
-  for (const Sample& sample : tape.samples()) {
-    if (sample.rss_bytes != 0 && (nearest == nullptr || distance(sample) < distance(*nearest))) nearest = &sample;
-  }
-  if (nearest == nullptr) return std::nullopt;
-  return MemoryAtPeak{.time_us = nearest->time_us,
-                      .rss_bytes = nearest->rss_bytes,
-                      .anonymous_bytes = nearest->anonymous_bytes,
-                      .heap_bytes = heap_at(findings, nearest->time_us),
-                      .mapped_bytes = findings.mappings.anonymous_at_peak_bytes};
-}
 
 std::string nameless_sentence(const StackNames& names) {
   std::map<NameId, std::size_t> modules;
@@ -171,7 +131,7 @@ Overview make_overview(const TapeView& view, const OverviewRequest& request) {
   overview.command = command_of_run(view.tape());
   overview.ending = ending_of_run(view.tape(), request.is_running);
   const Findings& findings = view.findings();
-  overview.memory = memory_at_peak(view.tape(), findings);
+  overview.memory = make_memory_page(view, request.filter);
   for (const ThreadFigures& thread : findings.by_thread) {
     overview.short_lived += thread.short_lived;
     overview.temporary += thread.temporary;
@@ -196,7 +156,7 @@ Overview make_overview(const TapeView& view, const OverviewRequest& request) {
     if (std::string sentence = python_remark(view.tape().modules(), view.tape().meta()); !sentence.empty())
       overview.not_seen.push_back(std::move(sentence));
   }
-  if (!overview.memory) overview.not_seen.push_back("the kernel was not asked about the program's memory");
+  if (!overview.memory.ledger) overview.not_seen.push_back("the kernel was not asked about the program's memory");
   return overview;
 }
 
@@ -223,6 +183,7 @@ std::string overview_text(const TapeView& view, const Overview& overview, const 
     peak += " at " + duration_text(totals.peak_us) + " (event " + with_separators(totals.peak_event) + ")";
   const std::string live = bytes_text(totals.live_bytes) + " in " + count_of(totals.live_blocks, "block");
   line("peak", peak);
+  if (const std::string total = total_peak_line(findings); !total.empty()) line("", total);
   line("live", live + " at the end" + runtime_share(overview));
   if (const std::string inherited = inheritance_text(view.tape()); !inherited.empty())
     line("fork", "inherited " + inherited + "; not part of these sums");
@@ -230,7 +191,7 @@ std::string overview_text(const TapeView& view, const Overview& overview, const 
                     "; " + percent_text(overview.short_lived.blocks, totals.allocated_blocks) +
                     " of the blocks freed within 1 ms, " +
                     percent_text(overview.temporary.blocks, totals.allocated_blocks) + " at once");
-  if (overview.memory) line("RSS", memory_text(overview, findings));
+  if (overview.memory.ledger) line("RSS", resident_line(*overview.memory.ledger));
   line("seen", seen_text(view, overview));
   for (const std::string& sentence : overview.not_seen) line("", sentence);
   put_odd_lines(out, style, overview.odd);
@@ -239,6 +200,7 @@ std::string overview_text(const TapeView& view, const Overview& overview, const 
   for (const OverviewSection& part : overview.sections) {
     out += "\n" + section_text(view.names(), part, style);
   }
+  out += memory_page_text(view, overview.memory, style);
   if (!overview.pools.empty()) {
     out += "\n" + style.bold("Pools") + style.dim(", inside the memory above and not part of its sums") + "\n";
     const std::size_t shown = std::min(overview.pools.size(), kPoolsShown);
@@ -263,12 +225,7 @@ void write_overview_json(JsonWriter& json, const TapeView& view, const Overview&
       .field("lost_events", overview.lost_events);
   json.field("cut_stacks", overview.cut_stacks).field("finished", view.tape().summary().has_value());
   if (view.tape().inheritance()) write_inheritance_json(json.key("inherited"), *view.tape().inheritance());
-  if (overview.memory) {
-    json.key("memory_at_peak").begin_object().field("time_us", overview.memory->time_us);
-    json.field("rss_bytes", overview.memory->rss_bytes).field("anonymous_bytes", overview.memory->anonymous_bytes);
-    json.field("heap_bytes", overview.memory->heap_bytes).field("mapped_bytes", overview.memory->mapped_bytes);
-    json.field("explained_bytes", overview.memory->explained_bytes()).end_object();
-  }
+  write_memory_page_json(json, view, overview.memory);
   json.key("not_seen").begin_array();
   for (const std::string& sentence : overview.not_seen) json.value(std::string_view(sentence));
   json.end_array();

@@ -1,39 +1,25 @@
 // The first page of a report: what happened, what is known of it, and where to look.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "report/figures/costs.h"
 #include "report/figures/pools.h"
-#include "report/pages/overview_sections.h"
+#include "report/pages/memory_page.h"
 #include "report/pages/odd_calls.h"
+#include "report/pages/overview_sections.h"
 #include "report/text/json_writer.h"
 #include "report/text/text_style.h"
 #include "report/view/tape_view.h"
 
 namespace heaptape {
 
-// What the kernel said about the program's memory near the peak, and what the tape explains of it.
-struct MemoryAtPeak {
-  std::uint64_t time_us = 0; // of the kernel's sample
-  std::uint64_t rss_bytes = 0;
-  std::uint64_t anonymous_bytes = 0; // of them; the rest belongs to files
-  std::uint64_t heap_bytes = 0;      // live blocks at that time
-  std::uint64_t mapped_bytes = 0;    // the program's own anonymous mappings, at the peak
-  // Blocks and mappings that were never touched take no memory, so this is at most all of it.
-  std::uint64_t explained_bytes() const { return std::min(heap_bytes + mapped_bytes, anonymous_bytes); }
-};
-// nullopt: the program was never sampled.
-std::optional<MemoryAtPeak> memory_at_peak(const TapeReader& tape, const Findings& findings);
-
 struct Overview {
   std::string command; // as one could type it
   std::string ending;  // how the program ended; empty: well, and there is nothing to say about it
-  std::optional<MemoryAtPeak> memory;
+  MemoryPage memory{};
   Cost short_lived{}; // freed within a millisecond
   Cost temporary{};
   std::uint64_t lost_events = 0; // by all reasons together

@@ -3,6 +3,7 @@
 #include "base/number_text.h"
 #include "report/figures/costs.h"
 #include "report/figures/cpu_report.h"
+#include "report/pages/memory_page.h"
 #include "report/text/mark_text.h"
 
 namespace heaptape {
@@ -47,6 +48,8 @@ private:
     }
     if (wants(Section::Leaks)) add_kind(CostKind::Leaks);
     if (wants(Section::Peak)) add_kind(CostKind::Peak);
+    if (wants(Section::TotalPeak)) add_total_peak();
+    if (wants(Section::Mappings)) add_mappings();
     if (wants(Section::Allocations) && !request_.has_window()) add_kind(CostKind::Allocations);
     if (wants(Section::Temporary)) add_kind(CostKind::Temporary);
     if (!request_.at.empty()) {
@@ -93,6 +96,32 @@ private:
     case CostKind::Temporary: title = "Temporary"; break;
     }
     add(cost_kind_name(kind), title, std::move(costs), measure_of(kind));
+  }
+
+  void add_total_peak() {
+    const auto& peak = view_.findings().total_peak;
+    if (!peak) return add_kind(CostKind::Peak);
+    add("total-peak",
+        "Heap plus mappings at their peak, at " + seconds_text(peak->time_us) + " s, event " +
+            with_separators(peak->event),
+        total_peak_costs(view_));
+  }
+
+  void add_mappings() {
+    const std::optional<MemoryLedger> ledger = memory_ledger_of(view_);
+    if (ledger) {
+      add("mappings-resident",
+          std::string(ledger->from_pages ? "Own mappings, resident" : "Own mappings, open") +
+              " at the peak of the resident memory, at " + seconds_text(ledger->time_us) + " s",
+          resident_mapping_costs(*ledger));
+    }
+    std::vector<StackCost> open, mapped;
+    for (const StackMappings& row : view_.findings().mappings.by_stack) {
+      if (row.open != Cost{}) open.push_back({row.stack, {}, row.open});
+      if (row.mapped != Cost{}) mapped.push_back({row.stack, {}, row.mapped});
+    }
+    add("mappings-open", request_.is_running ? "Mapped now" : "Never unmapped", std::move(open));
+    add("mappings-all", "Mapped, ever", std::move(mapped));
   }
 
   void keep_used_suppressions() {

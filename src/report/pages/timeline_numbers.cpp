@@ -47,7 +47,10 @@ std::string timeline_json(const TapeView& view) {
   JsonWriter json;
   json.begin_object().field("tape", std::string_view(view.path())).field("end_us", findings.end_us);
   json.field("bucket_us", level.bucket_us).field("peak_us", findings.totals.peak_us);
-  json.field("peak_bytes", findings.totals.peak_bytes).key("marks").begin_array();
+  json.field("peak_bytes", findings.totals.peak_bytes);
+  if (const auto& total = findings.total_peak)
+    json.field("total_peak_us", total->time_us).field("total_peak_bytes", total->bytes);
+  json.key("marks").begin_array();
   for (const Mark& mark : view.marks()) {
     json.begin_object();
     write_mark_fields(json, mark);

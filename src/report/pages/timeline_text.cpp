@@ -51,6 +51,10 @@ private:
     const std::string peak = bytes_text(totals.peak_bytes) + " at " + duration_text(totals.peak_us);
     std::string text =
         std::string(style_.utf8 ? "█" : "#") + " live heap, peak " + peak + (style_.utf8 ? " (▲)" : " (^)");
+    if (const auto& total = findings_.total_peak; total && total->mapping_bytes() != 0) {
+      const std::string with = "with own mappings " + bytes_text(total->bytes) + " at " + duration_text(total->time_us);
+      text += (columns_of(text) + 2 + columns_of(with) > whole_width_ ? "\n  " : ", ") + with;
+    }
     if (const std::uint64_t rss = largest_rss(); rss != 0) {
       const std::string second = std::string(style_.utf8 ? "─" : "-") + " resident memory, at most " + bytes_text(rss);
       text += (columns_of(text) + 3 + columns_of(second) > whole_width_ ? "\n" : "   ") + second;

@@ -52,7 +52,7 @@ private:
     return Error{
         ErrorCode::Usage,
         "'" + printable(whole_) +
-            "' is not a moment of this tape: give an event number, a time such as 12.5s, start, peak, end" +
+            "' is not a moment of this tape: give an event number, a time such as 12.5s, start, peak, total-peak, end" +
             (known.empty() ? std::string(", or a mark (this tape has none)") : ", or a mark" + printable(known))};
   }
 
@@ -101,6 +101,11 @@ private:
       return Unit{};
     }
     if (take_longest_mark(moment, true)) return Unit{}; // "start-up" is not a sum
+    if (constexpr std::string_view kTotalPeak = "total-peak"; rest_.starts_with(kTotalPeak)) {
+      moment = points_.total_peak;
+      rest_.remove_prefix(kTotalPeak.size());
+      return Unit{};
+    }
     const std::string_view before = rest_;
     const std::string_view term = take_term();
     if (term == "^" || term == "start") {

@@ -3,6 +3,7 @@
 //   1234              after event 1234             peak              when most was live
 //   12.5s 200ms 2min  so long after the start      NAME              a mark of the program's own
 //   ^ or start        before the first event       $ or end          after the last
+//   total-peak        when most was live and mapped together
 //   @                 the cursor                   +N -N +2s -50ms   so far from the cursor
 //
 // and sums of these: @-5, peak+1, $-100, 'loaded'+20ms. Marks whose names would be read as something else are written
@@ -34,6 +35,7 @@ struct PositionPoints {
   const TapeReader& tape;
   const std::vector<Mark>& marks;
   Moment peak{};
+  Moment total_peak{};            // of heap and own mappings together
   Moment end{};                   // nothing is behind it
   std::optional<Moment> cursor{}; // none: there is no cursor, and @, +N and -N are refused
 };

@@ -38,8 +38,13 @@ PositionPoints TapeView::points() const {
   const auto& blocks = tape().event_chunks();
   const std::uint64_t last = blocks.empty() ? 0 : blocks.back().last_number();
   const HeapTotals& totals = findings().totals;
-  return {
-      .tape = tape(), .marks = marks(), .peak = {totals.peak_event, totals.peak_us}, .end = {last, findings().end_us}};
+  const Moment peak{totals.peak_event, totals.peak_us};
+  const auto& total_peak = findings().total_peak;
+  return {.tape = tape(),
+          .marks = marks(),
+          .peak = peak,
+          .total_peak = total_peak ? Moment{total_peak->event, total_peak->time_us} : peak,
+          .end = {last, findings().end_us}};
 }
 
 Result<Moment> TapeView::moment(const std::string& text) const { return find_position(text, points()); }
