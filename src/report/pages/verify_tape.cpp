@@ -136,9 +136,9 @@ std::string verdict_text(const std::string& name, const Verdict& verdict) {
                           : verdict.finished ? ""
                                              : "; it has no end, so the recording was cut off or is still running";
   if (verdict.problem_count == 0) {
-    out += fmt::format("{}: ok, {}{}\n", name, count_of(verdict.events, "event"), end);
+    out += fmt::format("{}: ok, {}{}\n", printable(name), count_of(verdict.events, "event"), end);
   } else {
-    out += fmt::format("{}: {} in {}{}\n", name, count_of(verdict.problem_count, "problem"),
+    out += fmt::format("{}: {} in {}{}\n", printable(name), count_of(verdict.problem_count, "problem"),
                        count_of(verdict.events, "event"), end);
   }
   return out;
