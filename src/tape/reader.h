@@ -36,7 +36,7 @@ public:
   TapeReader& operator=(TapeReader&&) noexcept;
   ~TapeReader();
 
-  const TapeHeader& header() const; // all 0 when it was damaged
+  const TapeHeader& header() const;
   const Meta& meta() const;
   const std::vector<Module>& modules() const;
   const std::vector<Thread>& threads() const;   // by id; a damaged tape may lack some
@@ -57,8 +57,9 @@ public:
   std::uint64_t events_fingerprint() const;
   std::uint64_t unknown_chunks() const; // of a type, or with flags, that only a newer heaptape knows
 
-  // Reads every chunk of events and compares its checksum, which opening leaves for later: about as quick as the disk.
-  std::vector<Damage> check_event_chunks() const;
+  // Reads chunks of events and compares their checksums, which opening leaves for later: about as quick as the disk. If
+  // they have more bytes than `most`, only as many of them, evenly spread.
+  std::vector<Damage> check_event_chunks(std::uint64_t most = ~std::uint64_t{0}) const;
 
   // Payload of the last whole INDEX chunk; empty: there is none.
   const std::vector<std::byte>& index() const;

@@ -36,6 +36,7 @@ int info(Arguments arguments) {
   const Result<TapeReader> tape = open_chosen_tape(choice);
   if (!tape) return fail(tape.error());
   const TapeFacts facts = gather_facts(tape.value());
+  say_damage(choice.path, facts.damage, facts.uncounted_events());
   Output output;
   output.print("{}", json ? info_json(choice.path, tape.value(), facts)
                           : info_text(choice.path, tape.value(), facts, {.list_all = all}));
