@@ -232,9 +232,9 @@ void Recording::write_modules() {
 }
 
 Thread Recording::describe(ThreadId id, const ThreadList::Known& known, std::uint64_t ended_us) const {
-  // The kernel made the main thread's stack; that thread's control block, the known top of others, lies elsewhere.
+  // The kernel knows best where the main thread's stack is; but a program that ended at once could not be asked.
   const bool is_main = known.tid == memory_.header().pid.load(std::memory_order_relaxed);
-  const std::uint64_t stack_top = !is_main ? known.stack_top : image_ ? image_->start_stack : 0;
+  const std::uint64_t stack_top = is_main && image_ ? image_->start_stack : known.stack_top;
   return Thread{id, known.tid, known.name, clock_.plain_us(known.first_ticks), ended_us, stack_top};
 }
 

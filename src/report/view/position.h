@@ -4,6 +4,8 @@
 //   12.5s 200ms 2min  so long after the start      NAME              a mark of the program's own
 //   ^ or start        before the first event       $ or end          after the last
 //   @                 the cursor                   +N -N +2s -50ms   so far from the cursor
+//   first snapshot, last snapshot                  of the snapshots that the program made
+//   next snapshot, previous snapshot               the same, seen from the cursor; "snapshot" is the next one
 //
 // and sums of these: @-5, peak+1, $-100, 'loaded'+20ms. Marks whose names would be read as something else are written
 // in single quotes.
