@@ -33,15 +33,16 @@ def draw(lines, title):
         yield f'<circle cx="{PADDING + 6 + 20 * index}" cy="{BAR / 2 + 2:.0f}" r="6" fill="{colour}"/>'
     yield (f'<text x="50%" y="{BAR / 2 + 7:.0f}" fill="#8a93a0" text-anchor="middle" font-size="13" '
            f'font-family="sans-serif">{escape(title)}</text>')
-    yield '<g font-family="ui-monospace,Menlo,Consolas,\'DejaVu Sans Mono\',monospace" font-size="14" xml:space="preserve">'
+    yield '<g font-family="ui-monospace,Menlo,Consolas,\'DejaVu Sans Mono\',monospace" font-size="14">'
     for index, line in enumerate(lines):
         prefix = style_of(line)
         y = BAR + PADDING + LINE_HEIGHT * index + 12
         body = escape(line)
         if prefix == "$ ":
             body = f'<tspan fill="{PROMPT}">$</tspan>{escape(line[1:])}'
-        # textLength keeps columns aligned whatever monospace font the reader has.
-        yield (f'<text x="{PADDING}" y="{y}" fill="{COLOURS[prefix]}" '
+        # textLength keeps columns aligned whatever monospace font the reader has. Chromium looks for xml:space on the
+        # element itself: inherited, blanks are dropped and the rest is spread over the length.
+        yield (f'<text xml:space="preserve" x="{PADDING}" y="{y}" fill="{COLOURS[prefix]}" '
                f'textLength="{len(line) * CHAR_WIDTH:.1f}">{body}</text>' if line else "")
     yield "</g>"
     yield "</svg>"

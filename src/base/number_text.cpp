@@ -70,19 +70,6 @@ std::string percent_text(std::uint64_t part, std::uint64_t whole) {
   return decimal_text(whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole), 1) + " %";
 }
 
-std::string printable(std::string_view text) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string shown;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f)
-      shown.append("\\x").append(1, kDigits[byte >> 4]).append(1, kDigits[byte & 15]);
-    else
-      shown += c;
-  }
-  return shown;
-}
-
 Result<std::uint64_t> parse_bytes(std::string_view text) {
   struct ByteUnit {
     std::string_view name;

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/characters.h" // printable(): numbers and names are shown together
 #include "base/result.h"
 
 namespace heaptape {
@@ -20,8 +21,6 @@ std::string decimal_text(double number, int places);               // "12.50"
 std::string percent_text(std::uint64_t part, std::uint64_t whole); // "41.2 %"; of nothing "0.0 %"
 std::string local_time_text(std::uint64_t realtime_ns);            // "2025-03-01 14:05:59 +0100"
 std::string hex_text(std::string_view bytes);                      // "0a1b..."
-// The text with control characters shown as \xNN: names on a tape may hold anything, and a terminal obeys.
-std::string printable(std::string_view text);
 
 // "200M", "1.5GB", "12kB", "4096": bytes. K, M, G and T are powers of 1000; Ki, Mi, Gi and Ti of 1024.
 Result<std::uint64_t> parse_bytes(std::string_view text);

@@ -72,10 +72,6 @@ TEST(SecondsText, HasSixPlaces) {
   EXPECT_EQ(seconds_text(12'000'250), "12.000250");
 }
 
-TEST(PrintableText, ControlCharactersLoseTheirPower) {
-  EXPECT_EQ(printable("naïve \x1b[31m\n"), "naïve \\x1b[31m\\x0a");
-}
-
 TEST(LocalTimeText, SaysTheZone) {
   ::setenv("TZ", "Etc/GMT-2", 1);
   ::tzset();

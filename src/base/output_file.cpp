@@ -57,10 +57,12 @@ Result<OutputFile> OutputFile::create(const MakeFile& options) {
   std::string temporary = options.path + ".XXXXXX";
   UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
   if (!fd) return error_of("create", options.path);
-  // The file is made to be handed on, so the user's umask decides who may read it.
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  ::fchmod(fd.get(), 0666 & ~mask);
+  // mkostemp() makes it the owner's alone. What is made to be handed on, the user's umask decides about.
+  if (!options.owner_only) {
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    ::fchmod(fd.get(), 0666 & ~mask);
+  }
   return OutputFile(options, std::move(temporary), std::move(fd));
 }
 

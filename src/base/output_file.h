@@ -12,6 +12,7 @@ namespace heaptape {
 struct MakeFile {
   std::string path; // empty or "-": standard output; a device or pipe is written to as it is
   bool overwrite = false;
+  bool owner_only = false; // nobody else may read it, whatever the umask says
 };
 
 // A file is whole or not there: it is written under another name and gets its own at keep(). Without keep() nothing is

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kHistory = 600;
 constexpr std::size_t kHeadLines = 5;
+constexpr std::uint64_t kWindowUs = 60'000'000, kBetweenLooksUs = 5'000'000;
 
 const char* order_name(TopOrder order) {
   switch (order) {
@@ -47,18 +48,22 @@ std::string signed_bytes(std::int64_t bytes) {
   return (bytes < 0 ? "-" : "+") + short_bytes(static_cast<std::uint64_t>(bytes < 0 ? -bytes : bytes));
 }
 
+TopScreen::Look TopScreen::look() const {
+  Look look{.clock_us = clock_us_, .total = moment_.live().bytes};
+  for (const StackTally& tally : view_.heap().tallies()) look.live.push_back(tally.live().bytes);
+  return look;
+}
+
 void TopScreen::set_base() {
-  const std::vector<StackTally>& tallies = view_.heap().tallies();
-  base_live_.resize(tallies.size());
-  for (std::size_t i = 0; i < tallies.size(); ++i) base_live_[i] = tallies[i].live().bytes;
-  base_total_ = moment_.live().bytes;
-  base_us_ = moment_.time_us;
+  mark_ = look();
+  marked_ = true;
   for (Row& row : rows_) row.growth = 0;
 }
 
-void TopScreen::refresh(const TopMoment& moment) {
+void TopScreen::refresh(const TopMoment& moment, std::uint64_t clock_us) {
   if (paused_) return;
   message_.clear();
+  clock_us_ = clock_us;
   // The tape grows in steps: rates are over the time between the last two.
   const bool moved = moment.time_us > moment_.time_us;
   if (moved) {
@@ -69,11 +74,9 @@ void TopScreen::refresh(const TopMoment& moment) {
   history_.push_back(moment.live().bytes);
   if (history_.size() > kHistory) history_.erase(history_.begin());
   const std::vector<StackTally>& tallies = view_.heap().tallies();
-  if (!based_) {
-    set_base();
-    based_ = true;
-  }
-  base_live_.resize(tallies.size());
+  if (looks_.empty() || clock_us - looks_.back().clock_us >= kBetweenLooksUs) looks_.push_back(look());
+  while (looks_.size() > 1 && clock_us - looks_[1].clock_us >= kWindowUs) looks_.pop_front();
+  const Look& from = base();
   allocated_before_.resize(tallies.size());
   rates_.resize(tallies.size());
   rows_.resize(tallies.size());
@@ -83,7 +86,8 @@ void TopScreen::refresh(const TopMoment& moment) {
           static_cast<std::uint64_t>(static_cast<double>(tallies[i].allocated.bytes - allocated_before_[i]) / seconds_);
       allocated_before_[i] = tallies[i].allocated.bytes;
     }
-    const auto growth = static_cast<std::int64_t>(tallies[i].live().bytes - base_live_[i]);
+    const std::uint64_t before = i < from.live.size() ? from.live[i] : 0;
+    const auto growth = static_cast<std::int64_t>(tallies[i].live().bytes - before);
     rows_[i] = {tallies[i], growth, rates_[i]};
   }
   sort_rows();
@@ -186,6 +190,7 @@ TopAction TopScreen::key(char letter) {
   case 'j': return key(TopKey::Down);
   case 'k': return key(TopKey::Up);
   case 'm': set_base(); return TopAction::Mark;
+  case 'w': count_growth_lately(); return TopAction::Refresh;
   case ' ':
   case 'p': paused_ = !paused_; return paused_ ? TopAction::None : TopAction::Refresh;
   default: return TopAction::None;
@@ -213,12 +218,15 @@ void TopScreen::draw_head(std::vector<std::string>& lines, unsigned width, const
       style.bold(spread("heaptape top  " + printable(moment_.program),
                         fmt::format("pid {}  {} {}", moment_.pid, state, clock_text(moment_.time_us)), width)));
   const Cost made = moment_.allocated - before_.allocated, gone = moment_.freed - before_.freed;
-  const auto growth = static_cast<std::int64_t>(moment_.live().bytes - base_total_);
+  std::string growth = "-"; // not known yet
+  if (marked_ || !looks_.empty()) {
+    const std::uint64_t us = clock_us_ - base().clock_us;
+    growth = signed_bytes(static_cast<std::int64_t>(moment_.live().bytes - base().total)) +
+             (marked_ ? " since mark, " + clock_text(us) : fmt::format(" in {} s", (us + 500'000) / 1'000'000));
+  }
   lines.push_back(
       spread(fmt::format("live {} in {}", short_bytes(moment_.live().bytes), count_of(moment_.live().blocks, "block")),
-             fmt::format("peak {}  growth {} in {}", short_bytes(moment_.peak_bytes), signed_bytes(growth),
-                         clock_text(moment_.time_us - std::min(base_us_, moment_.time_us))),
-             width));
+             fmt::format("peak {}  growth {}", short_bytes(moment_.peak_bytes), growth), width));
   lines.push_back(spread(
       fmt::format("alloc {}  free {}", per_second(static_cast<double>(made.bytes), seconds_),
                   per_second(static_cast<double>(gone.bytes), seconds_)),
@@ -285,14 +293,16 @@ void TopScreen::draw_stack(std::vector<std::string>& lines, unsigned width, unsi
 }
 
 void TopScreen::draw_help(std::vector<std::string>& lines) {
-  for (const char* line : {"", "  l g a r b    order by live, growth, allocated, rate, blocks; s cycles",
-                           "  up down      choose a stack (also j k, page up, page down, home, end)",
-                           "  enter        show the whole stack; enter, esc or q goes back",
-                           "  p, space     pause and resume", "  m            mark: growth is counted from here",
-                           "  h, ?         this page", "  q            quit; the program runs on", "",
-                           "  live    bytes in blocks not freed yet, by the stack that made them",
-                           "  growth  change of live since the view started or the last mark",
-                           "  total   bytes ever allocated there", "", "  any key goes back"}) {
+  for (const char* line :
+       {"", "  l g a r b    order by live, growth, allocated, rate, blocks; s cycles",
+        "  up down      choose a stack (also j k, page up, page down, home, end)",
+        "  enter        show the whole stack; enter, esc or q goes back", "  p, space     pause and resume",
+        "  m            mark: growth is counted from here", "  w            growth of the last minute again",
+        "  h, ?         this page", "  q            quit; the program runs on", "",
+        "  live    bytes in blocks not freed yet, by the stack that made them",
+        "  growth  change of live in the last minute, since the view started, or",
+        "          since the mark; the second line says which", "  total   bytes ever allocated there", "",
+        "  any key goes back"}) {
     lines.emplace_back(line);
   }
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -25,13 +26,18 @@ public:
   // The view must outlive it.
   TopScreen(LiveView& view, TopOrder order) : view_(view), order_(order) {}
 
-  // The view knows more: makes rates and growth, and puts the rows into order. Not while paused.
-  void refresh(const TopMoment& moment);
+  // The view knows more: makes rates and growth, and puts the rows into order. Not while paused. `clock_us` goes on
+  // also while nothing happens in the program.
+  void refresh(const TopMoment& moment, std::uint64_t clock_us);
+  // What was read so far was the past: growth is counted from the next refresh() on.
+  void forget_growth() { looks_.clear(); }
   // A letter, or one of the keys without.
   TopAction key(char letter);
   TopAction key(TopKey key);
-  // Growth is counted from here.
+  // Growth is counted from here, until count_growth_lately().
   void set_base();
+  // Growth is that of the last minute.
+  void count_growth_lately() { marked_ = false; }
 
   // Lines of at most `width` columns, at most `height` of them. Looks up the names of what is shown; with `quick`, only
   // those at hand.
@@ -48,6 +54,16 @@ private:
     std::uint64_t rate = 0;  // bytes allocated per second, lately
   };
   enum class Page : std::uint8_t { List, Stack, Help };
+  // What was live at a moment, to compare with.
+  struct Look {
+    std::uint64_t clock_us = 0;
+    std::uint64_t total = 0;
+    std::vector<std::uint64_t> live{}; // by place in LiveHeap::tallies()
+  };
+
+  Look look() const;
+  // What growth is counted from.
+  const Look& base() const { return marked_ ? mark_ : looks_.front(); }
 
   void sort_rows();
   void move(std::ptrdiff_t by);
@@ -65,10 +81,12 @@ private:
   TopMoment moment_, before_;
   double seconds_ = 0; // between the two
   std::vector<Row> rows_;
-  std::vector<std::uint64_t> base_live_, allocated_before_; // by place in LiveHeap::tallies()
-  std::vector<std::uint64_t> rates_;                        // likewise
-  std::uint64_t base_total_ = 0, base_us_ = 0;
-  bool based_ = false;
+  std::vector<std::uint64_t> allocated_before_; // by place in LiveHeap::tallies()
+  std::vector<std::uint64_t> rates_;            // likewise
+  std::uint64_t clock_us_ = 0;                  // of the last refresh
+  std::deque<Look> looks_;                      // of the last minute, a few seconds apart
+  Look mark_;
+  bool marked_ = false;
   std::vector<std::uint64_t> history_;   // live bytes at the last refreshes
   std::size_t selected_ = 0, first_ = 0; // rows
   StackId chosen_{};                     // the selected row's stack, which keeps selected when the order changes

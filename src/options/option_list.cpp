@@ -297,7 +297,7 @@ Result<OptionList::Outcome> OptionList::parse(std::vector<std::string> words) {
   return Outcome::GoOn;
 }
 
-bool OptionList::given(const std::string& name) const { return app_->get_option(name)->count() != 0; }
+bool OptionList::given(const std::string& name) const { return knows(name) && app_->get_option(name)->count() != 0; }
 
 bool OptionList::knows(const std::string& name) const { return app_->get_option_no_throw(name) != nullptr; }
 

@@ -107,7 +107,7 @@ public:
   // Fills the variables. The Error's sentence names the wrong word, and the one that was probably meant. To be called
   // once. WantsTable: the only word is kTableOption.
   Result<Outcome> parse(std::vector<std::string> words);
-  // After parsing: whether the option was given.
+  // After parsing: whether the option was given; false also when there is no such option.
   bool given(const std::string& name) const;
 
   // Whether there is an option of that name.

@@ -15,6 +15,12 @@ namespace {
 constexpr std::uint64_t kReachBehind = 64;
 // What glibc keeps in front of a block: its size, and the size of a free neighbour.
 constexpr std::uint64_t kHeader = 16;
+// How far a stack is looked for below its known top where the kernel never showed it: the usual limit.
+constexpr std::uint64_t kStackBytes = std::uint64_t{8} << 20;
+// What may lie above it: a thread's control block; arguments and environment of the program.
+constexpr std::uint64_t kAboveThread = std::uint64_t{4} << 10, kAboveMain = std::uint64_t{256} << 10;
+// glibc keeps at least this much for thread-local variables in front of a thread's control block, and the stack begins below.
+constexpr std::uint64_t kThreadLocalBytes = 1664;
 
 class Explainer {
 public:
@@ -73,6 +79,7 @@ private:
     if (holder_) {
       set(AddressKind::LiveBlock, tenant_of(*holder_), address_ - holder_->address);
       if (const Tenant* former = facts_.before(holder_->event)) answer_.former = *former;
+      if (answer_.former) take_older(answer_.former->event);
       take_bad_releases();
     } else if (const Tenant* inherited = facts_.live_inherited()) {
       set(AddressKind::LiveBlock, *inherited, address_ - inherited->address);
@@ -81,6 +88,7 @@ private:
       set(AddressKind::PastEnd, tenant_of(*before_), behind(*before_));
     } else if (facts_.freed) {
       set(AddressKind::FreedBlock, *facts_.freed, address_ - facts_.freed->address);
+      take_older(facts_.freed->event);
       take_next();
       take_bad_releases();
     } else if (const auto& gone = facts_.freed_in_front) {
@@ -111,6 +119,13 @@ private:
       answer_.bad_releases = std::move(facts_.bad_releases);
   }
 
+  void take_older(std::uint64_t event) {
+    for (auto life = facts_.covering.rbegin(); life != facts_.covering.rend(); ++life) {
+      if (life->event < event) answer_.older.push_back(*life);
+    }
+    answer_.older_left_out = facts_.left_out;
+  }
+
   void take_next() {
     const bool is_mapped_first =
         facts_.next_mapping && (!facts_.next || facts_.next_mapping->event < facts_.next->event);
@@ -122,11 +137,14 @@ private:
 
   void by_mapping() {
     const SpaceRange* range = session_.space().find(address_);
-    if (range == nullptr) return;
+    if (range == nullptr) return by_what_was_there();
     answer_.range = *range;
     switch (range->kind) {
     case RangeKind::MainStack:
-    case RangeKind::ThreadStack: answer_.kind = AddressKind::Stack; break;
+    case RangeKind::ThreadStack:
+      answer_.thread = range->thread;
+      answer_.kind = is_thread_local(*range) ? AddressKind::ThreadLocal : AddressKind::Stack;
+      break;
     case RangeKind::MainHeap:
     case RangeKind::ThreadArena:
       answer_.kind = AddressKind::FreeMemory;
@@ -142,6 +160,48 @@ private:
       if (const MappingPiece* piece = session_.heap().state().mappings().find(range->begin)) answer_.mapper = *piece;
       break;
     }
+  }
+
+  bool is_thread_local(const SpaceRange& range) const {
+    const Thread* thread = range.kind == RangeKind::ThreadStack ? thread_of(range.thread) : nullptr;
+    return thread != nullptr && thread->stack_top != 0 && address_ + kThreadLocalBytes >= thread->stack_top;
+  }
+  const Thread* thread_of(ThreadId id) const {
+    const auto& all = session_.tape().threads();
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Thread& thread) { return thread.id == id; });
+    return found != all.end() ? &*found : nullptr;
+  }
+
+  // The kernel's list does not have it: it was made after the list, and is a stack; or it is gone.
+  void by_what_was_there() {
+    if (const Thread* thread = thread_below_whose_top()) {
+      answer_.thread = thread->id;
+      const bool is_main = thread->tid == session_.tape().header().pid;
+      answer_.kind =
+          !is_main && address_ + kThreadLocalBytes >= thread->stack_top ? AddressKind::ThreadLocal : AddressKind::Stack;
+    } else if (facts_.unmapped) {
+      answer_.kind = AddressKind::Unmapped;
+      answer_.mapper = facts_.unmapped;
+      answer_.unmapping = facts_.unmapping;
+    }
+  }
+
+  // The thread that had begun and whose stack's top is the next known thing above the address.
+  const Thread* thread_below_whose_top() const {
+    const Thread* nearest = nullptr;
+    const AddressSpace& space = session_.space();
+    for (const Thread& thread : session_.tape().threads()) {
+      const bool is_main = thread.tid == session_.tape().header().pid;
+      if (thread.stack_top == 0 || thread.first_seen_us > session_.time_us()) continue;
+      if (address_ > thread.stack_top + (is_main ? kAboveMain : kAboveThread)) continue;
+      if (address_ + kStackBytes < thread.stack_top) continue;
+      if (nearest == nullptr || thread.stack_top < nearest->stack_top) nearest = &thread;
+    }
+    if (nearest == nullptr) return nullptr;
+    const std::size_t above = space.first_above(address_);
+    const bool something_between = above < space.ranges.size() && space.ranges[above].begin < nearest->stack_top;
+    const bool unmapped_since = facts_.unmapped && facts_.unmapped->end > nearest->stack_top;
+    return something_between || unmapped_since ? nullptr : nearest;
   }
 
   void in_module() {

@@ -26,8 +26,10 @@ enum class AddressKind : std::uint8_t {
   Stack,       // of a thread
   Global,      // a variable
   Code,
-  FreeMemory, // of an arena, in no block
-  Mapping,    // of a file, or anonymous
+  FreeMemory,  // of an arena, in no block
+  Mapping,     // of a file, or anonymous
+  Unmapped,    // a mapping of the program's own that is gone
+  ThreadLocal, // variables and control block of a thread
   Nothing,
 };
 const char* address_kind_name(AddressKind kind); // "live block", ...
@@ -41,13 +43,19 @@ struct Explanation {
   std::uint64_t offset = 0;      // of the address from the block's start, behind its end, or in front of it
   // LiveBlock: who had the address before.
   std::optional<Tenant> former{};
+  // LiveBlock and FreedBlock: who had it still earlier, the latest first. Between the last kOldest and those before them some may
+  // be left out.
+  std::vector<Tenant> older{};
+  std::uint64_t older_left_out = 0;
   // FreedBlock: who got the address next, also behind the cursor; a block, a mapping or neither.
   std::optional<Tenant> next{};
   std::optional<MappingPiece> next_mapping{};
   std::vector<Event> bad_releases{}; // of the block: double and invalid frees
   // In no block and beside none: what is mapped there, and what lies there.
   std::optional<SpaceRange> range{};
-  std::optional<MappingPiece> mapper{};   // the program mapped it itself
+  std::optional<MappingPiece> mapper{};   // the program mapped it itself; Unmapped: it did
+  Event unmapping{};                      // Unmapped: what took it away
+  ThreadId thread{};                      // Stack, ThreadLocal: whose; 0: not known
   std::optional<FoundSymbol> symbol{};    // Global, Code
   std::optional<Block> before{}, after{}; // FreeMemory: the live blocks around it
   std::vector<PoolBlock> in_pools{};      // live blocks of pools around it

@@ -30,6 +30,25 @@ Result<> explain(Session& session, Call& call, Printer& out) {
     writer.field("offset", answer.offset).key("block");
     write_life_json(writer, session.stacks(), *answer.block);
   }
+  if (answer.former) write_life_json(writer.key("former"), session.stacks(), *answer.former);
+  if (!answer.older.empty()) {
+    writer.field("older_left_out", answer.older_left_out).key("older").begin_array();
+    for (const Tenant& life : answer.older) write_life_json(writer, session.stacks(), life);
+    writer.end_array();
+  }
+  if (answer.thread.value != 0) writer.field("thread", answer.thread.value);
+  if (answer.mapper) {
+    const MappingPiece& piece = *answer.mapper;
+    writer.key("mapping").begin_object();
+    writer.field("begin", std::string_view(hex(piece.begin))).field("end", std::string_view(hex(piece.end)));
+    writer.field("event", piece.event).field("time_us", piece.time_us).field("thread", piece.thread.value);
+    session.stacks().write_json(writer.key("stack"), piece.stack);
+    if (answer.kind == AddressKind::Unmapped) {
+      writer.field("unmapped_event", answer.unmapping.number).field("unmapped_us", answer.unmapping.time_us);
+      session.stacks().write_json(writer.key("unmapped_stack"), answer.unmapping.stack);
+    }
+    writer.end_object();
+  }
   if (!answer.in_pools.empty()) write_pool_blocks_json(writer.key("pool_blocks"), session, answer.in_pools);
   out.print(writer.end_object().text() + "\n");
   return Unit{};
@@ -52,6 +71,8 @@ const char* address_kind_name(AddressKind kind) {
   case AddressKind::Code: return "code";
   case AddressKind::FreeMemory: return "free memory";
   case AddressKind::Mapping: return "mapping";
+  case AddressKind::Unmapped: return "unmapped mapping";
+  case AddressKind::ThreadLocal: return "thread-local data";
   case AddressKind::Nothing: return "nothing";
   }
   return "?";
@@ -62,7 +83,8 @@ const Command kExplainCommand{.name = "explain",
                               .summary = "what an address is: block, freed block, stack, global, nothing",
                               .help = "For an address from a crash. Says whether it lies in a live block, in a freed\n"
                                       "one (by whom, how long ago, who reused it), just past or just before one,\n"
-                                      "on a thread's stack, in a variable, in code, in a mapping; whether it is null\n"
+                                      "on a thread's stack or in its thread-local data, in a variable, in code, in a\n"
+                                      "mapping, in one that was unmapped since; whether it is null\n"
                                       "with an offset, a pattern that marks bad memory, or text.\n",
                               .example = "explain 0x55d0c4a2e2b0",
                               .group = CommandGroup::Memory,

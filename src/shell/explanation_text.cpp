@@ -33,7 +33,13 @@ public:
     case AddressKind::BeforeStart:
       return fmt::format("{} in front of a live {}, where the allocator keeps its own notes",
                          count_of(answer_.offset, "byte"), block_words(answer_.block->size));
-    case AddressKind::Stack: return "on the stack of " + whose_stack(*answer_.range);
+    case AddressKind::Stack:
+      return "on the stack of " + whose_stack() + "; in which function's frame is not on the tape";
+    case AddressKind::ThreadLocal: return "in the thread-local data of " + whose_stack();
+    case AddressKind::Unmapped:
+      return fmt::format("{} into a mapping of {} that was unmapped {}",
+                         count_of(answer_.address - answer_.mapper->begin, "byte"), bytes_text(answer_.mapper->bytes()),
+                         since(answer_.unmapping.time_us));
     case AddressKind::Global:
     case AddressKind::Code: return symbol(*answer_.symbol);
     case AddressKind::FreeMemory:
@@ -77,9 +83,9 @@ private:
                        block.ended == LifeEnd::Live ? "a live " + block_words(block.size) : gone(block));
   }
 
-  std::string whose_stack(const SpaceRange& range) const {
-    if (range.thread.value != 0) return thread_text(session_, range.thread);
-    return range.kind == RangeKind::MainStack ? "the main thread" : "a thread";
+  std::string whose_stack() const {
+    if (answer_.thread.value != 0) return thread_text(session_, answer_.thread);
+    return answer_.range && answer_.range->kind == RangeKind::MainStack ? "the main thread" : "a thread";
   }
 
   std::string symbol(const FoundSymbol& found) const {
@@ -113,6 +119,10 @@ public:
       add_block(*answer_.block);
     else if (answer_.range)
       add_range(*answer_.range);
+    else if (answer_.kind == AddressKind::Unmapped)
+      add_unmapped(*answer_.mapper);
+    else if (answer_.thread.value != 0)
+      text_ += "  the kernel never showed this stack: the program ended first, or its thread began too late\n";
     else if (answer_.oddity.empty())
       add_nearest_ranges();
     for (const PoolBlock& block : answer_.in_pools) text_ += pool_block_text(session_, block, answer_.address);
@@ -130,6 +140,7 @@ private:
     if (block.ended != LifeEnd::Live) add_ender(block);
     add_maker(block);
     if (answer_.former) add_former(*answer_.former);
+    if (!answer_.older.empty()) add_older();
     if (answer_.kind == AddressKind::FreedBlock) add_next();
   }
   void add_maker(const Tenant& life) {
@@ -161,6 +172,43 @@ private:
         fmt::format("  before that, {} {}\n", offset_words(answer_.address - former.address), a_block(former.size));
     add_maker(former);
     add_ender(former);
+  }
+  // The first ones are among them: a pointer may be as old as that.
+  void add_older() {
+    constexpr std::size_t kShown = 6, kOldest = 4;
+    const std::size_t count = answer_.older.size();
+    text_ += fmt::format("  {} still earlier ('history {}' shows all in full):\n",
+                         count_of(count + answer_.older_left_out, "other block was here", "other blocks were here"),
+                         hex(answer_.address));
+    const bool all = answer_.older_left_out == 0 && count <= kShown + kOldest + 1;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!all && i == std::min(kShown, count - std::min(count, kOldest))) {
+        const std::size_t last = count - std::min(count, kOldest);
+        text_ += fmt::format("    and {} between\n", with_separators(last - i + answer_.older_left_out));
+        i = last;
+      }
+      const Tenant& life = answer_.older[i];
+      const std::string end = life.ended == LifeEnd::Unseen ? "?" : with_separators(life.end_event);
+      text_ +=
+          fmt::format("    events {} to {}: {} of {}{}\n", with_separators(life.event), end, a_block(life.size),
+                      session_.stacks().site(life.owner.stack),
+                      life.ended == LifeEnd::Unseen ? "" : ", ended by " + session_.stacks().site(life.ender.stack));
+    }
+  }
+  void add_unmapped(const MappingPiece& piece) {
+    const Event& event = answer_.unmapping;
+    text_ +=
+        fmt::format("  {}-{}, {}\n", hex(piece.begin), hex(piece.end), piece.anonymous ? "anonymous" : "of a file");
+    text_ += fmt::format("  {} {} by {} ({})\n",
+                         event.kind == EventKind::Munmap   ? "unmapped"
+                         : event.kind == EventKind::Mremap ? "moved away"
+                                                           : "mapped over",
+                         since(event.time_us), thread_text(session_, event.thread),
+                         moment_text(event.number, event.time_us));
+    add_frames(event.stack);
+    text_ += fmt::format("  mapped {} by {} ({})\n", since(piece.time_us), thread_text(session_, piece.thread),
+                         moment_text(piece.event, piece.time_us));
+    add_frames(piece.stack);
   }
   void add_next() {
     if (const auto& piece = answer_.next_mapping) {

@@ -24,6 +24,11 @@ bool is_recorders(const AddressSpace& space, const SpaceRange& range) {
   return range.kind == RangeKind::Special && space.names[range.name].starts_with(kRecorderMemory);
 }
 
+// Where the list comes from and how old it is.
+std::string origin_lines(const Session& session, const AddressSpace& space) {
+  return folded_lines(session.style.dim(source_line(session, space) + permissions_line(space)), session.style.width);
+}
+
 // What a mapping is called in the list.
 std::string what_text(const Session& session, const AddressSpace& space, const SpaceRange& range) {
   const std::string name = printable(space.names[range.name]);
@@ -104,7 +109,7 @@ void print_one(Session& session, const View& view, std::size_t number, std::uint
   line("committed", range.committed == range.bytes() ? "all of it" : exact_bytes_text(range.committed));
   line("live", live.blocks == 0 ? "no blocks" : bytes_text(live.bytes) + " in " + count_of(live.blocks, "block"));
   line("mapped by", maker_text(session, range, 8));
-  out.print(text + session.style.dim(source_line(session, view.space)));
+  out.print(text + origin_lines(session, view.space));
 }
 
 void print_list(Session& session, const View& view, Printer& out) {
@@ -130,7 +135,7 @@ void print_list(Session& session, const View& view, Printer& out) {
   text += fmt::format("\n{}: {}, {} of it accessible, {} live in {}\n", count_of(view.chosen.size(), "mapping"),
                       bytes_text(bytes), bytes_text(committed), bytes_text(live.bytes), count_of(live.blocks, "block"));
   if (recorders != 0) text += bytes_text(recorders) + " of address space more are heaptape's own.\n";
-  out.print(text + session.style.dim(source_line(session, view.space)));
+  out.print(text + origin_lines(session, view.space));
 }
 
 void write_json(JsonWriter& json, Session& session, const View& view) {

@@ -94,7 +94,24 @@ Result<> land(Session& session, const std::optional<Event>& found, std::string_v
   return say_where(session, out);
 }
 
+// "snapshot" behind next, previous or last.
+bool is_snapshot(const std::string& word) { return word == "snapshot" || word == "snapshots"; }
+
+Result<> go_to_snapshot(Session& session, Call& call, Printer& out, const char* which) {
+  if (const Result<> done = call.finish(); !done) return done.error();
+  const Result<Moment> moment = session.position(std::string(which) + " snapshot");
+  if (!moment) return Error{moment.error().code, moment.error().sentence + "; the cursor stays where it was"};
+  session.move_to(moment.value());
+  for (const Mark& mark : session.view().marks()) {
+    if (mark.kind != MarkKind::Snapshot || mark.event != session.event() || mark.time_us != session.time_us()) continue;
+    out.print("snapshot '" + printable(mark.name) + "'\n");
+    break;
+  }
+  return say_where(session, out);
+}
+
 Result<> step(Session& session, Call& call, Printer& out, Way way) {
+  if (call.next_if(is_snapshot)) return go_to_snapshot(session, call, out, way == Way::Forward ? "next" : "previous");
   const Result<std::uint64_t> count = count_in(call);
   if (!count) return count.error();
   Result<Filter> filter = filter_in(session, call);
@@ -114,6 +131,16 @@ Result<> step(Session& session, Call& call, Printer& out, Way way) {
 
 Result<> next(Session& session, Call& call, Printer& out) { return step(session, call, out, Way::Forward); }
 Result<> previous(Session& session, Call& call, Printer& out) { return step(session, call, out, Way::Back); }
+
+Result<> last(Session& session, Call& call, Printer& out) {
+  if (call.next_if(is_snapshot)) return go_to_snapshot(session, call, out, "last");
+  Result<Filter> filter = filter_in(session, call);
+  if (!filter) return filter.error();
+  const EventSearch search{.accept = [&](const Event& event) { return filter.value().matches(event); },
+                           .last = session.last_event(),
+                           .should_stop = session.stopper()};
+  return land(session, find_last_event(session.tape(), search), "no event matches", out);
+}
 
 Result<> find(Session& session, Call& call, Printer& out) {
   const bool back = call.flag("--back");
@@ -210,30 +237,40 @@ const Command kGotoCommand{.name = "goto",
                            .summary = "go to an event, a time, a mark, the peak",
                            .help = "A position is an event's number, a time since the start (12.5s, 200ms, 2min),\n"
                                    "^ or start, $ or end, @ (the cursor), peak, the name of a mark, +N or -N events\n"
-                                   "or +200ms from here, and sums of these: @-5, peak+1, $-100, loaded+20ms.\n",
+                                   "or +200ms from here, and sums of these: @-5, peak+1, $-100, loaded+20ms; also\n"
+                                   "snapshot (the next one), previous snapshot, first snapshot, last snapshot.\n",
                            .example = "goto peak-1",
                            .group = CommandGroup::Moving,
                            .takes = Takes::Position,
                            .run = go_to,
                            .alias = "g"};
 const Command kNextCommand{.name = "next",
-                           .arguments = "[N] [FILTER]",
+                           .arguments = "[N] [FILTER] | snapshot",
                            .summary = "go N events forward, or to the Nth that matches",
-                           .help = "Without a filter every event counts. 'help filters' lists what filters can test.\n",
+                           .help = "Without a filter every event counts. 'help filters' lists what filters can test.\n"
+                                   "'next snapshot' goes to the next snapshot that the program made.\n",
                            .example = "next kind=release and fn~\"Cache\"",
                            .group = CommandGroup::Moving,
                            .takes = Takes::Filter,
                            .run = next,
                            .alias = "n"};
-const Command kPrevCommand{.name = "prev",
-                           .arguments = "[N] [FILTER]",
-                           .summary = "go N events back, or to the Nth before that matches",
-                           .help = "The mirror image of next.\n",
-                           .example = "prev size>1M",
+const Command kPreviousCommand{.name = "previous",
+                               .arguments = "[N] [FILTER] | snapshot",
+                               .summary = "go N events back, or to the Nth before that matches",
+                               .help = "The mirror image of next.\n",
+                               .example = "previous size>1M",
+                               .group = CommandGroup::Moving,
+                               .takes = Takes::Filter,
+                               .run = previous,
+                               .alias = "p"};
+const Command kLastCommand{.name = "last",
+                           .arguments = "[FILTER] | snapshot",
+                           .summary = "go to the last event, the last that matches, the last snapshot",
+                           .help = "The same as 'find --last'.\n",
+                           .example = "last snapshot",
                            .group = CommandGroup::Moving,
                            .takes = Takes::Filter,
-                           .run = previous,
-                           .alias = "p"};
+                           .run = last};
 const Command kFindCommand{.name = "find",
                            .arguments = "[--back] FILTER",
                            .summary = "go to the next event that matches",

@@ -41,6 +41,7 @@ Result<Session> Session::from_view(TapeView view, std::uint64_t limit) {
   parts->peak = {totals->peak_event, totals->peak_us};
   parts->event = parts->last_event = end.event;
   parts->time_us = parts->last_us = end.time_us;
+  for (const Damage& place : parts->view.damage().places) parts->known_damage.insert(place.offset);
   return Session(std::move(parts));
 }
 

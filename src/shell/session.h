@@ -69,7 +69,7 @@ public:
   std::uint64_t peak_bytes() const { return parts_->peak_bytes; }
   const Moment& peak() const { return parts_->peak; }
 
-  // Chunks of events that could not be read, whoever met them; each is told once.
+  // Chunks of events that could not be read, whoever met them; each is told once, and not those of view().damage().
   void note(const std::vector<Damage>& damage);
   std::vector<Damage> take_damage();
 

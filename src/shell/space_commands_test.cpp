@@ -71,7 +71,8 @@ TEST_F(SpaceCommands, MappingsSayWhatIsWhereInEightyColumns) {
             "7ffc00000000-7ffc00021000 rw-p  135.2 kB            main stack\n"
             "\n"
             "6 mappings: 67.4 MB, 471.0 kB of it accessible, 6.02 kB live in 3 blocks\n"
-            "As the kernel first showed it, at 0.000050 s.\n");
+            "As the kernel first showed it, at 0.000050 s.\n"
+            "Permissions are those of 0.000050 s: mprotect is not on the tape.\n");
 }
 
 TEST_F(SpaceCommands, AnAddressGivesItsMappingInFullAndAWordThoseThatHaveIt) {
@@ -89,7 +90,7 @@ TEST_F(SpaceCommands, MappingsAsJsonCarryEventAndThread) {
   const std::string text = run(kMappingsCommand, {"--json", "stack"});
   EXPECT_EQ(
       text,
-      R"({"event":4,"time_us":40,"from_kernel":true,"maps_us":50,"mappings":[)"
+      R"({"event":4,"time_us":40,"from_kernel":true,"maps_us":50,"permissions_us":50,"mappings":[)"
       R"({"begin":"0x7f2000000000","end":"0x7f2000009000","bytes":36864,"committed_bytes":32768,"live_bytes":0,)"
       R"("live_blocks":0,"kind":"thread_stack","permissions":"rw-p","thread":2},)"
       R"({"begin":"0x7ffc00000000","end":"0x7ffc00021000","bytes":135168,"committed_bytes":135168,"live_bytes":0,)"

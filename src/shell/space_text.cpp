@@ -40,9 +40,14 @@ std::string source_line(const Session& session, const AddressSpace& space) {
   return "As the kernel showed it from " + seconds_text(space.maps_us) + " s on, with the program's calls since.\n";
 }
 
+std::string permissions_line(const AddressSpace& space) {
+  if (!space.from_kernel) return "Permissions are guessed, too.\n";
+  return "Permissions are those of " + seconds_text(space.maps_us) + " s: mprotect is not on the tape.\n";
+}
+
 void write_source_json(JsonWriter& json, const AddressSpace& space) {
   json.field("from_kernel", space.from_kernel);
-  if (space.from_kernel) json.field("maps_us", space.maps_us);
+  if (space.from_kernel) json.field("maps_us", space.maps_us).field("permissions_us", space.maps_us);
 }
 
 } // namespace heaptape

@@ -20,6 +20,8 @@ std::string range_text(std::uint64_t begin, std::uint64_t end);
 
 // Whether and when the kernel was asked, seen from the cursor; one line.
 std::string source_line(const Session& session, const AddressSpace& space);
+// From when the permissions are; one line.
+std::string permissions_line(const AddressSpace& space);
 // The same as the fields "from_kernel" and "maps_us".
 void write_source_json(JsonWriter& json, const AddressSpace& space);
 

@@ -112,8 +112,10 @@ Result<> where(Session& session, Call& call, Printer& out) {
 
 // One line of a histogram: label, bytes, blocks, bar.
 std::string bar_line(const Session& session, const std::string& label, const Cost& cost, std::uint64_t most) {
-  constexpr std::uint64_t kWidest = 30;
-  const std::uint64_t length = most == 0 ? 0 : (cost.bytes * kWidest + most - 1) / most;
+  constexpr std::uint64_t kWidest = 30, kBefore = 53; // columns
+  const std::uint64_t room = session.style.width > kBefore ? session.style.width - kBefore : kWidest;
+  const std::uint64_t widest = std::min(room, kWidest);
+  const std::uint64_t length = most == 0 ? 0 : (cost.bytes * widest + most - 1) / most;
   std::string bar;
   for (std::uint64_t i = 0; i < length; ++i) bar += session.style.utf8 ? "▇" : "#";
   return fmt::format("  {:<22}{:>12}  {:>12}x  {}\n", label, bytes_text(cost.bytes), with_separators(cost.blocks), bar);

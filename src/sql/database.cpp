@@ -48,7 +48,10 @@ int authorize(void*, int action, const char* first, const char* second, const ch
   case SQLITE_DROP_TEMP_TABLE:
   case SQLITE_DROP_TEMP_INDEX:
   case SQLITE_DROP_TEMP_VIEW: return SQLITE_OK;
-  case SQLITE_FUNCTION: return std::string_view(second) == "load_extension" ? SQLITE_DENY : SQLITE_OK;
+  // The second gives away, and takes, addresses of code.
+  case SQLITE_FUNCTION:
+    return std::string_view(second) == "load_extension" || std::string_view(second) == "fts3_tokenizer" ? SQLITE_DENY
+                                                                                                        : SQLITE_OK;
   case SQLITE_INSERT:
   case SQLITE_UPDATE:
   case SQLITE_DELETE:
@@ -125,6 +128,8 @@ Result<Database> Database::open(const TapeView& view, ShouldStop should_stop) {
   sqlite3_db_config(connection, SQLITE_DBCONFIG_DQS_DDL, 0, nullptr);
   sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, nullptr);
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, 0, nullptr);
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   // No text of a tape comes near it; zeroblob(1e9) is somebody's joke.
   sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, 64 << 20);
   parts->tables = make_tables(view, parts->should_stop);
@@ -153,7 +158,9 @@ Result<> Database::run(std::string_view sql, SqlRows& rows) {
     const int status = sqlite3_errcode(connection);
     if (status == SQLITE_INTERRUPT) return Unit{};
     std::string sentence = sqlite3_errmsg(connection);
-    if (status == SQLITE_AUTH)
+    if (sentence.starts_with("not authorized to use function"))
+      sentence += "; it could reach beyond the tape";
+    else if (status == SQLITE_AUTH)
       sentence = "a tape can only be read; write to temporary tables instead (CREATE TEMP TABLE ...)";
     constexpr std::string_view kNoColumn = "no such column: ";
     if (sentence.starts_with(kNoColumn)) {

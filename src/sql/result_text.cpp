@@ -118,7 +118,8 @@ private:
 
 class CsvRows final : public SqlRows {
 public:
-  explicit CsvRows(TextSink sink) : sink_(std::move(sink)) {}
+  // Files get every byte as it is on the tape; a terminal would obey some of them.
+  CsvRows(TextSink sink, bool for_terminal) : sink_(std::move(sink)), for_terminal_(for_terminal) {}
   bool begin(const std::vector<std::string>& columns) override {
     std::string text = std::exchange(any_, true) ? "\n" : "";
     for (std::size_t i = 0; i < columns.size(); ++i) text += (i == 0 ? "" : ",") + quoted(columns[i]);
@@ -132,13 +133,15 @@ public:
   bool end() override { return true; }
 
 private:
-  static std::string quoted(const std::string& text) {
+  std::string quoted(const std::string& whole) const {
+    const std::string text = for_terminal_ ? printable(whole) : whole;
     if (text.find_first_of(",\"\r\n") == text.npos) return text;
     std::string inside;
     for (const char c : text) inside += c == '"' ? std::string("\"\"") : std::string(1, c);
     return '"' + inside + '"';
   }
   TextSink sink_;
+  bool for_terminal_;
   bool any_ = false;
 };
 
@@ -189,7 +192,7 @@ Result<SqlFormat> parse_sql_format(const std::string& name) {
 
 std::unique_ptr<SqlRows> make_sql_rows(SqlFormat format, const TextStyle& style, TextSink sink) {
   switch (format) {
-  case SqlFormat::Csv: return std::make_unique<CsvRows>(std::move(sink));
+  case SqlFormat::Csv: return std::make_unique<CsvRows>(std::move(sink), style.width != 0);
   case SqlFormat::Json: return std::make_unique<JsonRows>(std::move(sink));
   case SqlFormat::Table: break;
   }

@@ -32,6 +32,22 @@ TEST(SqlResult, TableIsAlignedAndNumbersStandRight) {
                                      "nothing\n");
 }
 
+// A name on a tape may hold what a terminal obeys. A file gets it as it is.
+TEST(SqlResult, CsvDoesNotPassEscToATerminal) {
+  const auto csv = [](const TextStyle& style) {
+    std::string out;
+    const auto rows = make_sql_rows(SqlFormat::Csv, style, [&](std::string_view part) {
+      out += part;
+      return true;
+    });
+    rows->begin({"fn"});
+    rows->row(std::vector{text("a\x1b[31m\n")});
+    return out;
+  };
+  EXPECT_EQ(csv({}), "fn\n\"a\x1b[31m\n\"\n");
+  EXPECT_EQ(csv({.width = 80}), "fn\na\\x1b[31m\\x0a\n");
+}
+
 TEST(SqlResult, TableOnATerminalCutsTextAndNeverNumbers) {
   EXPECT_EQ(shown(SqlFormat::Table, {.width = 28}), "fn              bytes  share\n"
                                                     "parse         1234567    0.5\n"

@@ -65,11 +65,17 @@ std::uint64_t TapeReader::events_fingerprint() const { return state_->tape.event
 const std::vector<std::byte>& TapeReader::index() const { return state_->tape.index; }
 std::uint64_t TapeReader::append_offset() const { return state_->tape.append_offset; }
 
-std::vector<Damage> TapeReader::check_event_chunks() const {
+std::vector<Damage> TapeReader::check_event_chunks(std::uint64_t most) const {
   const LoadedTape& tape = state_->tape;
   std::vector<Damage> found;
   std::vector<std::byte> buffer;
+  std::uint64_t passed = 0, checked = 0; // bytes
+  const double share =
+      tape.source.size() <= most ? 1 : static_cast<double>(most) / static_cast<double>(tape.source.size());
   for (const EventChunkInfo& chunk : tape.event_chunks) {
+    passed += chunk.bytes;
+    if (static_cast<double>(checked) > share * static_cast<double>(passed)) continue;
+    checked += chunk.bytes;
     const auto header =
         parse_chunk_header(tape.source.read(chunk.offset, sizeof(format::ChunkHeader), buffer), tape.checksums);
     const auto payload =

@@ -43,7 +43,7 @@ public:
   TapeReader& operator=(TapeReader&&) noexcept;
   ~TapeReader();
 
-  const TapeHeader& header() const; // all 0 when it was damaged
+  const TapeHeader& header() const;
   const Meta& meta() const;
   const std::vector<Module>& modules() const;
   const std::vector<Thread>& threads() const;   // by id; a damaged tape may lack some
@@ -72,8 +72,9 @@ public:
   // chunks each time; what is damaged is missing.
   std::vector<InheritedBlock> inherited_blocks(std::uint64_t begin = 0, std::uint64_t end = ~std::uint64_t{0}) const;
 
-  // Reads every chunk of events and compares its checksum, which opening leaves for later: about as quick as the disk.
-  std::vector<Damage> check_event_chunks() const;
+  // Reads chunks of events and compares their checksums, which opening leaves for later: about as quick as the disk. If
+  // they have more bytes than `most`, only as many of them, evenly spread.
+  std::vector<Damage> check_event_chunks(std::uint64_t most = ~std::uint64_t{0}) const;
 
   // Payload of the last whole INDEX chunk; empty: there is none.
   const std::vector<std::byte>& index() const;

@@ -1,6 +1,7 @@
 #include "tape/tape_loader.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <map>
 
@@ -51,6 +52,7 @@ public:
   }
 
   void finish() {
+    if (tape_.header.damaged) tape_.header.pid = pid_of_meta();
     tape_.events_fingerprint = format::checksum(std::as_bytes(std::span(fingerprints_)));
     // Only a torn tail may be cut off. Whatever else cannot be read, stays.
     for (const Damage& damage : scanner_.damage()) {
@@ -100,6 +102,13 @@ private:
     case ChunkType::IndexPart: return true;
     default: return false;
     }
+  }
+
+  std::uint32_t pid_of_meta() const {
+    const auto text = tape_.meta.find("pid");
+    std::uint32_t pid = 0;
+    if (text != tape_.meta.end()) std::from_chars(text->second.data(), text->second.data() + text->second.size(), pid);
+    return pid;
   }
 
   bool add_events(const FoundChunk& chunk) {
@@ -206,6 +215,7 @@ Result<LoadedTape> load_tape(TapeSource source, const std::string& name, Checksu
   const Result<TapeHead> head = read_tape_head(tape.source, name, checksums);
   if (!head) return head.error();
   tape.header = head.value().header;
+  tape.header.damaged = head.value().damaged;
   if (head.value().damaged) tape.damage.push_back({0, head.value().first_chunk, "file header: checksum differs"});
   tape.append_offset = head.value().first_chunk;
   ChunkScanner scanner(tape.source, head.value().first_chunk, checksums);

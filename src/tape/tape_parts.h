@@ -11,6 +11,7 @@ struct TapeHeader {
   std::uint32_t version_minor = 0;
   std::uint64_t start_realtime_ns = 0;
   std::uint32_t pid = 0;
+  bool damaged = false; // then nothing of it is known, but the pid may come from elsewhere
 };
 
 // A stretch of the file that could not be read.

@@ -162,6 +162,67 @@ def gprof2dot_and_graphviz_draw_a_graph_for_each_label(test):
 
 
 @case
+def gprof2dot_has_labels_for_what_changed_between_snapshots(test):
+    tape = test.recording_of([program("marks")]).tape
+    names = [mark["name"] for mark in json.loads(heaptape("marks", "--json", tape.path).stdout)]
+
+    def total(label):
+        result = heaptape("export", "--format", "gprof2dot", "--label", label, tape.path)
+        equal(result.returncode, 0, f"status of {label}: {result.stderr}")
+        return sum(event["cost"][0] for event in json.loads(result.stdout)["events"])
+
+    gone, three = names.index("second gone"), names.index("three blocks")
+    equal(total(f"snapshot-{gone}-delta"), -2000, "negative where memory was freed")
+    equal(total(f"snapshot-{three}-delta"), 6000, "the change since the mark before")
+    equal(total(f"snapshot-{gone}-cumulative"), 5000, "the change since the first mark")
+    gprof2dot = installed("gprof2dot")
+    path = test.work / "graph.json"
+    equal(heaptape("export", "--format", "gprof2dot", "-o", path, tape.path).returncode, 0, "status")
+    run(gprof2dot, "-f", "json", "-n0", "-e0", test.work / f"graph.snapshot-{gone}-delta.json")
+
+
+@case
+def an_export_is_as_private_as_its_tape(test):
+    tape = make_tape(test)
+    for form in ("html", "csv"):
+        path = export(test, tape, form)
+        equal(oct(path.stat().st_mode & 0o777), "0o600", f"permissions of {form}")
+
+
+def fields_of(message):
+    """The fields of a protobuf message: (number, value), where a value is a number or bytes."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(message):
+        key = varint()
+        value = varint()
+        if key & 7 == 2:
+            value, at = message[at:at + value], at + value
+        yield key >> 3, value
+
+
+@case
+def the_file_of_a_pprof_profile_is_the_program(test):
+    path = export(test, make_tape(test), "pprof", suffix=".pb.gz")
+    profile = list(fields_of(gzip.decompress(path.read_bytes())))
+    texts = [value.decode() for number, value in profile if number == 6]
+    mappings = [dict(fields_of(value)) for number, value in profile if number == 3]
+    equal(texts[mappings[0][5]], str(program("count_calls")), "file of the first mapping, which pprof shows")
+    equal(mappings[0][1], 1, "its number")
+
+
+@case
 def speedscope_files_follow_its_schema(test):
     need(importlib.util.find_spec("jsonschema"), "python3-jsonschema is not installed")
     import jsonschema

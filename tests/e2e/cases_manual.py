@@ -88,5 +88,16 @@ def zsh_and_fish_accept_their_scripts(test):
         equal((done.returncode, done.stderr), (0, ""), shell)
 
 
+@case
+def a_picture_of_a_terminal_is_not_letter_spaced_in_chromium(test):
+    picture = test.work / "picture.svg"
+    subprocess.run([sys.executable, "-B", str(MAKER.with_name("terminal_svg.py")), str(picture), "title"], check=True, text=True,
+                   input="$ heaptape info\n  two   columns\n# a remark\n")
+    lines = re.findall(r"<text [^>]*textLength[^>]*>", picture.read_text())
+    equal(len(lines), 3, "lines with a length")
+    for line in lines:
+        check('xml:space="preserve"' in line, f"Chromium wants it on the element itself: {line}")
+
+
 if __name__ == "__main__":
     raise SystemExit(main())

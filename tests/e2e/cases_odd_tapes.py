@@ -40,6 +40,52 @@ def a_damaged_tape_is_reported_without_what_is_lost(test):
     check(blocks["events"] >= json.loads(demand("report", "--json", hurt))["events"], "no events were invented")
 
 
+READING = (["info"], ["report"], ["leaks"], ["peak"], ["top"], ["timeline"], ["dump", "--no-stacks"], ["sql", "TAPE", "SELECT 1"],
+           ["export", "--format", "folded"], ["explain", "TAPE", "0x5555555592a0"], ["history", "TAPE", "0x5555555592a0"], ["map"],
+           ["mappings"], ["stats"], ["diff", "TAPE"], ["budget", "--max-peak", "1T"], ["threads"], ["where", "TAPE", "0x1234567"])
+
+
+def reading(command, path):
+    words = [path if word == "TAPE" else word for word in command]
+    return heaptape(*words, *([] if command[0] in ("sql", "explain", "history", "where") else [path]))
+
+
+@case
+def a_hundred_bytes_flipped_are_told_by_every_command_that_reads(test):
+    tape, _ = counted(test, 4, 20000)
+    data = bytearray(tape.path.read_bytes())
+    middle = len(data) // 4  # in the middle of a chunk of events; the index, at the end, stays good
+    data[middle:middle + 100] = bytes(byte ^ 0xFF for byte in data[middle:middle + 100])
+    hurt = test.work / "hurt.tape"
+    hurt.write_bytes(data)
+    for command in READING:
+        result = reading(command, hurt)
+        told = [line for line in result.stderr.splitlines() if "hurt.tape is damaged: " in line]
+        equal(len(told), 2 if command[0] == "diff" else 1, f"lines about the damage of {command}: {result.stderr}")
+        check("bytes skipped" in told[0] and "events missing" in told[0], told[0])
+    check("nothing while recording; but the tape was damaged since" in demand("info", hurt), "info")
+    for command in (["info"], ["report"], ["timeline"], ["stats"], ["diff", "TAPE"], ["map"],
+                    ["explain", "TAPE", "0x5555555592a0"]):
+        found = json.loads(reading([*command, "--json"], hurt).stdout)
+        check(found["damage"] and found["missing_events"] > 0, f"{command}: {str(found)[:300]}")
+    last = json.loads(reading(["dump", "--json", "--no-stacks"], hurt).stdout.splitlines()[-1])
+    check(last["missing_events"] > 0, f"the last line of dump: {last}")
+
+
+@case
+def a_damaged_file_header_is_named_and_the_rest_recovered(test):
+    tape, _ = counted(test, 1)
+    data = bytearray(tape.path.read_bytes())
+    data[17] ^= 0xFF
+    hurt = test.work / "hurt.tape"
+    hurt.write_bytes(data)
+    text, facts, before = demand("info", hurt), json.loads(demand("info", "--json", hurt)), tape.facts()
+    check("format unknown: the file header is damaged" in text and "0.0" not in text.splitlines()[0], text)
+    equal((facts["format"], facts["recorded"], facts["pid"]), ("unknown", "unknown", before["pid"]), "facts")
+    equal(facts["events"], before["events"], "events")
+    check("when the recording began is not known" in heaptape("report", hurt).stderr, "the report says so")
+
+
 @each(a_foreign_file=b"#!/bin/sh\necho this is not a tape\n" * 50, an_empty_file=b"")
 def every_report_refuses(test, content):
     path = test.work / "odd.tape"

@@ -3,9 +3,11 @@
 import os
 import random
 import re
+import shutil
+import subprocess
 
 from harness import HEAPTAPE, case, check, each, equal, main, program
-from tape import Tape, heaptape
+from tape import HANG_SECONDS, Tape, demand, heaptape
 
 
 def make_tape(test):
@@ -103,6 +105,37 @@ def a_file_that_is_no_tape_is_refused_in_one_sentence(test, content):
         equal(result.returncode, 2, f"status of {command}")
         check(result.stderr.startswith("heaptape: ") and "x.tape" in result.stderr, f"{command}: {result.stderr}")
         equal(len(result.stderr.splitlines()), 1, "lines on stderr")
+
+
+def obeyed(text):
+    """Characters that a terminal would obey: control characters, marks and overrides of the writing direction."""
+    return sorted({c for c in text if (ord(c) < 0x20 and c != "\n") or 0x7F <= ord(c) <= 0x9F or c in "\u061c\u200e\u200f"
+                   or 0x2028 <= ord(c) <= 0x202E or 0x2066 <= ord(c) <= 0x2069 or 0xDC80 <= ord(c) <= 0xDCFF})
+
+
+@case
+def nothing_that_a_terminal_obeys_comes_out_of_names(test):
+    odd = test.work / "odd\u202ename\x1b[31m"
+    shutil.copy(program("odd_names"), odd)
+    tape = test.record([odd, "\x1b]0;title\x07", "\u009b"]).tape.path
+    odd_tape = test.work / "tape\u202e\x1b[31m.tape"
+    shutil.copy(tape, odd_tape)
+    block = "size=12345"
+    commands = [["info"], ["info", "--json"], ["report"], ["report", "--by", "file"], ["report", "--by", "thread"], ["report", "--snapshots"],
+                ["report", "--json"], ["leaks"], ["top"], ["timeline"], ["timeline", "--json"], ["dump"], ["dump", "--json"], ["threads"],
+                ["threads", "--json"], ["marks"], ["checkpoints"], ["stats"], ["map"], ["mappings"], ["mappings", "--json"], ["pools"],
+                ["pools", "--json"], ["blocks", "TAPE", block], ["blocks", "--json", "TAPE", block], ["text", "TAPE", "text"],
+                ["events", "TAPE", "size>12000"], ["verify"], ["top", "--once"], ["diff", "TAPE"], ["export", "--format", "speedscope"],
+                ["sql", "TAPE", "SELECT * FROM marks"], ["sql", "TAPE", "SELECT * FROM threads"], ["sql", "TAPE", "SELECT * FROM frames"],
+                ["sql", "TAPE", "SELECT * FROM modules"], ["sql", "--format", "json", "TAPE", "SELECT * FROM modules"], ["live"], ["arenas"],
+                ["budget", "--max-peak", "1"], ["symbol", "TAPE", "function"], ["report", "--at", "nowhere\x1b"]]
+    for command in commands:
+        words = [str(odd_tape) if word == "TAPE" else word for word in command] + ([] if "TAPE" in command[:-1] else [str(odd_tape)])
+        result = subprocess.run([HEAPTAPE, *words], capture_output=True, timeout=HANG_SECONDS, check=False)
+        for stream in (result.stdout, result.stderr):
+            equal(obeyed(stream.decode("utf-8", "surrogateescape")), [], f"of {command}")
+    text = demand("report", odd_tape)
+    check("odd\\u202efunction\\u009b" in text, f"they are shown escaped:\n{text}")
 
 
 def read_all(path):

@@ -67,6 +67,65 @@ def explain_knows_what_is_no_block(test):
     equal(explain(tape, 0x100000000)["kind"], "nothing", "nothing")
 
 
+def odd_addresses(test):
+    outcome = test.recording_of([program("odd_addresses")])
+    facts = dict(line.split() for line in outcome.out.decode().splitlines())
+    return outcome.tape.path, {name: int(address, 16) for name, address in facts.items()}
+
+
+@case
+def a_stack_address_of_a_short_run_is_not_nothing_that_the_tape_knows_of(test):
+    tape, facts = odd_addresses(test)
+    for name in ("stack", "thread_stack"):
+        answer = explain(tape, facts[name])
+        equal(answer["kind"], "stack", f"kind of {name}: {answer}")
+        check("not on the tape" in answer["verdict"], f"the frame is not known, and that is said: {answer['verdict']}")
+    check(explain(tape, facts["stack"])["thread"] != explain(tape, facts["thread_stack"])["thread"], "two threads")
+
+
+@case
+def thread_local_data_is_not_called_stack(test):
+    tape, facts = odd_addresses(test)
+    answer = explain(tape, facts["thread_local"])
+    equal(answer["kind"], "thread-local data", f"kind: {answer}")
+    equal(answer["thread"], explain(tape, facts["thread_stack"])["thread"], "thread")
+
+
+@case
+def an_address_in_an_unmapped_mapping_says_which_it_was_and_who_unmapped_it(test):
+    tape, facts = odd_addresses(test)
+    answer = explain(tape, facts["unmapped"])
+    equal(answer["kind"], "unmapped mapping", f"kind: {answer}")
+    check("5,000 bytes into a mapping of 1.05 MB that was unmapped" in answer["verdict"], answer["verdict"])
+    check("map_table" in functions(answer["mapping"]["stack"]), "who mapped it")
+    check("unmap_table" in functions(answer["mapping"]["unmapped_stack"]), "who unmapped it")
+    text = demand("explain", tape, hex(facts["unmapped"]))
+    check("unmap_table" in text and "map_table" in text.replace("unmap_table", ""), text)
+
+
+@case
+def explain_names_the_oldest_owner_of_a_reused_address(test):
+    tape, facts = odd_addresses(test)
+    text = demand("explain", tape, hex(facts["reused"]))
+    check("30 other blocks were here still earlier" in text and "first_owner" in text, text)
+    check(f"history {facts['reused']:#x}" in text, text)
+    answer = explain(tape, facts["reused"])
+    check("first_owner" in functions(answer["older"][-1]["stack"]), "the oldest one is the last of the list")
+    equal(len(answer["older"]) + answer["older_left_out"], 30, "all are counted")
+
+
+@case
+def the_cursor_goes_from_snapshot_to_snapshot(test):
+    tape = test.recording_of([program("marks")]).tape.path
+    text = demand("shell", "--at", "^", "-c", "next snapshot", "-c", "goto snapshot", "-c", "last snapshot", "-c", "previous snapshot",
+                  "-c", "goto first snapshot", tape)
+    found = re.findall(r"snapshot '(.*)'", text)
+    equal(found, ["one block", "second gone", "three blocks"], "snapshots that the cursor came to")
+    equal(heaptape("shell", "-c", "next snapshot", tape).stderr.count("there is no snapshot after"), 1, "none behind the end")
+    equal(json.loads(demand("stats", "--json", "--at", "last snapshot", tape))["event"],
+          json.loads(demand("stats", "--json", "--at", "second gone", tape))["event"], "a position of other commands")
+
+
 @case
 def explain_knows_the_bytes_around_a_block(test):
     tape, facts = story(test)

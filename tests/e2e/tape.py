@@ -53,7 +53,7 @@ class Tape:
         known = {0: ()}
         events = []
         for line in demand("dump", "--json", *([] if stacks else ["--no-stacks"]), *options, self.path).splitlines():
-            if line.startswith(('{"mark"', '{"odd_call"')):
+            if line.startswith(('{"mark"', '{"odd_call"', '{"damage"')):
                 continue
             head, comma, frames = line.partition(',"frames":')
             entry = json.loads(head + "}" if comma else line)

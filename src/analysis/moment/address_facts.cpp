@@ -9,8 +9,8 @@ namespace {
 
 // Behind the end of a block there are at most as many bytes that it may use as glibc gives an empty one.
 constexpr std::uint64_t kMostSlack = 24;
-// Questions are about the last block and the one before it. More are kept because on a tape with losses blocks may overlap.
-constexpr std::size_t kMostEnded = 16;
+// Most questions are about the last block and the one before it; but somebody with a very old pointer asks about the first.
+constexpr std::size_t kFirstEnded = 4, kLastEnded = 12;
 
 bool is_older(const Tenant& a, const Tenant& b) { return a.event < b.event; }
 
@@ -44,7 +44,11 @@ public:
     const bool is_after = facts_.freed && piece.event > facts_.freed->end_event;
     if (is_after && !facts_.next_mapping && covers(piece.begin, piece.bytes())) facts_.next_mapping = piece;
   }
-  void unmapped(const MappingPiece&, const Event&) {}
+  void unmapped(const MappingPiece& piece, const Event& event) {
+    if (event.number > facts_.event || !covers(piece.begin, piece.bytes())) return;
+    facts_.unmapped = piece;
+    facts_.unmapping = event;
+  }
 
   // At the moment.
   void add_live(const std::map<std::uint64_t, Tenant>& open) {
@@ -65,7 +69,9 @@ private:
   void remember(const Tenant& life) {
     auto& all = facts_.covering;
     all.insert(std::upper_bound(all.begin(), all.end(), life, is_older), life);
-    if (all.size() > kMostEnded) all.erase(all.begin());
+    if (all.size() <= kFirstEnded + kLastEnded) return;
+    all.erase(all.begin() + kFirstEnded);
+    ++facts_.left_out;
   }
 
   AddressFacts& facts_;

@@ -30,8 +30,10 @@ struct AddressQuery {
 
 struct AddressFacts {
   std::uint64_t address = 0, event = 0; // as they were asked for
-  // Blocks that covered the address up to the moment, in the order in which they began: those that are live and the last few that ended.
+  // Blocks that covered the address up to the moment, in the order in which they began: those that are live, and of those that ended the
+  // first few and the last few.
   std::vector<Tenant> covering{};
+  std::uint64_t left_out = 0; // how many more there were, between the first few and the last few
   // Of all that covered it and had ended, the one that ended last.
   std::optional<Tenant> freed{};
   // The same among blocks that end in front of the address but could have used it: see usable_bytes().
@@ -39,6 +41,9 @@ struct AddressFacts {
   // What came over the address after `freed`, also behind the moment; when one is known, a later one of the other sort is not looked for.
   std::optional<Tenant> next{};
   std::optional<MappingPiece> next_mapping{};
+  // The last of the program's own mappings that covered it and are gone, and the event that took it away.
+  std::optional<MappingPiece> unmapped{};
+  Event unmapping{};
   std::vector<Event> bad_releases{}; // of this very address where no block of the tape began; the first hundred
   std::optional<std::vector<PoolBlock>> in_pools{}; // live ones around it; nullopt: not asked for
   std::vector<Damage> damage{};                     // chunks of events that could not be read: the truth may be another

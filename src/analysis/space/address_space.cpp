@@ -136,7 +136,7 @@ private:
     range.end = piece.end;
     range.committed = range.bytes();
     range.kind = kind;
-    range.permissions = {'r', piece.anonymous ? 'w' : '-', '-', 'p'};
+    range.permissions = {'?', '?', '?', 'p'};
     table_.put(range);
     RangeTable* later = next_table();
     if (later == nullptr || !covers(*later, piece.begin, piece.end)) return;

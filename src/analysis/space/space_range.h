@@ -33,7 +33,8 @@ struct SpaceRange {
   std::uint32_t name = 0;  // number in AddressSpace::names; 0: none. A path, "[heap]", ...
   ThreadId thread{};       // ThreadStack and MainStack: its thread, or the last one that had it; 0: not known
   std::uint64_t event = 0; // that mapped it, when the program did so itself; 0: not known
-  std::array<char, 4> permissions{'-', '-', '-', 'p'}; // as in /proc/PID/maps; of the first piece that can be accessed
+  std::array<char, 4> permissions{'-', '-', '-', 'p'}; // as in /proc/PID/maps; of the first piece that can be
+                                                       // accessed; '?': the kernel never showed it
 
   std::uint64_t bytes() const { return end - begin; }
 };

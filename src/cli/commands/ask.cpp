@@ -1,5 +1,6 @@
 // heaptape explain, history, owner, events, ...: one command of the shell, without a shell.
 #include <cctype>
+#include <utility>
 
 #include "cli/commands/commands.h"
 #include "cli/options/choose_tape.h"
@@ -15,8 +16,14 @@ namespace {
 
 class OutputPrinter final : public Printer {
 public:
+  // An answer in JSON says itself what is wrong with the tape.
+  explicit OutputPrinter(const TapeDamage* damage) : damage_(damage) {}
+
   bool print(std::string_view text) override {
-    output_.buffer().append(text);
+    if (const TapeDamage* damage = std::exchange(damage_, nullptr))
+      output_.print("{}", with_damage(std::string(text), *damage));
+    else
+      output_.buffer().append(text);
     output_.write_if_full();
     return !output_.failed();
   }
@@ -24,6 +31,7 @@ public:
 
 private:
   Output output_;
+  const TapeDamage* damage_; // null: not JSON, or it has begun
 };
 
 // The parts of what --help prints; they refer to each other.
@@ -53,7 +61,8 @@ int ask(std::string_view name, Arguments arguments) {
   if (!wishes.tape.is_named()) wishes.tape.path = call.next_if(may_be_tape).value_or("");
   Result<Session> session = open_session(wishes);
   if (!session) return fail(session.error());
-  OutputPrinter out;
+  const bool json = call.options().given("--json");
+  OutputPrinter out(json ? &session.value().view().damage() : nullptr);
   const Result<> done = command.value()->run(session.value(), call, out);
   const bool written = out.finish();
   for (const std::string& sentence : damage_sentences(session.value().take_damage()))

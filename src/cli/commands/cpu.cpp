@@ -203,7 +203,7 @@ int cpu(Arguments arguments) {
   if (wishes.json) {
     JsonWriter writer;
     write_cpu_json(writer, view.value(), report, options.value());
-    output.print("{}\n", writer.text());
+    output.print("{}\n", with_damage(writer.text(), view.value().damage()));
   } else {
     output.print("{}", cpu_text(view.value(), report, options.value(), style.value()));
   }

@@ -83,7 +83,9 @@ int diff(Arguments arguments) {
                                               : compare_tapes(before.value(), after, kind.value(), filter.value());
   if (!compared) return fail(compared.error());
   Output output;
-  output.print("{}", wishes.json ? comparison_json(compared.value())
+  // Of the earlier one; the other's is reported on standard error.
+  const TapeDamage& damage = before.value().damage().empty() ? after.damage() : before.value().damage();
+  output.print("{}", wishes.json ? with_damage(comparison_json(compared.value()), damage)
                                  : comparison_text(compared.value(), {.rows = wishes.rows, .style = style.value()}));
   return output.finish() ? kOk : kTrouble;
 }

@@ -21,8 +21,8 @@ constexpr CommandHelp kHelp{
     .usage = "heaptape dump [options] [TAPE]",
     .purpose =
         "Prints every event of a tape in order: its number, the time in seconds since the recording began, thread, "
-        "kind, address and size, and below it the call stack, innermost frame first, as module+offset. The program's "
-        "own marks, texts and numbers appear in between.",
+        "kind, address and size, and below it the call stack, innermost frame first: function and line where the tape "
+        "holds them, and module+offset. The program's own marks, texts and numbers appear in between.",
     .more = R"(POSITION is an event number (1000), a time (12.5s, 200ms, 300us), start, peak, end, the name of
 a mark, or a sum such as peak-10. Both ends are included.
 
@@ -40,6 +40,7 @@ struct DumpOptions {
   bool json = false;
   bool no_stacks = false;
   bool cpu = false;
+  ReportOptions reading{};
 };
 
 // Numbers and times need no index; the peak, marks and sums do.
@@ -80,38 +81,29 @@ DumpRequest make_request(const DumpOptions& options, EventFilter filter, Filter*
           .where = where,
           .marks = options.kinds.empty() && options.where.empty(), // --kind and --where ask for certain events alone
           .stacks = !options.no_stacks,
-          .json = options.json};
+          .json = options.json,
+          .names = options.reading.names().value()}; // the list allows no other
 }
 
+// What is left out is said before, and once more as the last object of JSON.
 template <class Dump>
-bool print_all(Dump& dump) {
+int print_all(Dump& dump, const DumpOptions& options, const TapeDamage& damage) {
   Output output;
   while (!output.failed() && dump.next(output.buffer())) output.write_if_full();
-  return output.finish();
-}
-
-enum class TapeDamage : bool { NotSaid, Said };
-int print_events(const TapeReader& tape, const DumpOptions& options, DumpRequest request, TapeDamage damage) {
-  EventDump dump(tape, std::move(request));
-  const bool written = print_all(dump);
-  const auto say_all = [&](const std::vector<Damage>& list) {
-    for (const std::string& sentence : damage_sentences(list)) say(options.tape.path + ": " + sentence);
-  };
-  if (damage == TapeDamage::NotSaid) say_all(tape.damage());
-  say_all(dump.damage());
-  return written ? kOk : kTrouble;
+  if (options.json && !damage.empty()) output.print("{{{}}}\n", damage_fields(damage));
+  return output.finish() ? kOk : kTrouble;
 }
 
 // Filters may ask for names and moments, which come with the index.
 int dump_with_index(DumpOptions& options) {
-  const Result<TapeView> view = ReportOptions().open(options.tape);
+  const Result<TapeView> view = options.reading.open(options.tape);
   if (!view) return fail(view.error());
   Result<Filter> where = Filter::parse(options.where, FilterOf::Events, view.value());
   if (!where) return fail(where.error());
   Result<EventFilter> filter = make_filter(options, view.value().tape(), &view.value());
   if (!filter) return fail(filter.error());
-  return print_events(view.value().tape(), options, make_request(options, std::move(filter).value(), &where.value()),
-                      TapeDamage::Said);
+  EventDump dump(view.value().tape(), make_request(options, std::move(filter).value(), &where.value()));
+  return print_all(dump, options, view.value().damage());
 }
 
 } // namespace
@@ -130,6 +122,7 @@ int dump(Arguments arguments) {
   list.flag("--no-stacks", options.no_stacks, "leave out the call stacks: one line per event");
   list.flag("--cpu", options.cpu, "print the samples of the CPU profile instead of events");
   list.flag("--json", options.json, "print one JSON object per line");
+  options.reading.add_names(list);
   options.tape.add(list);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
 
@@ -148,9 +141,14 @@ int dump(Arguments arguments) {
   Result<EventFilter> filter = make_filter(options, tape.value(), nullptr);
   if (!filter) return fail(filter.error());
   DumpRequest request = make_request(options, std::move(filter).value());
-  if (!options.cpu) return print_events(tape.value(), options, std::move(request), TapeDamage::NotSaid);
+  const TapeDamage damage = damage_of(tape.value());
+  say_damage(options.tape.path, damage, damage.missing_events);
+  if (!options.cpu) {
+    EventDump events(tape.value(), std::move(request));
+    return print_all(events, options, damage);
+  }
   SampleDump samples(tape.value(), std::move(request));
-  return print_all(samples) ? kOk : kTrouble;
+  return print_all(samples, options, damage);
 }
 
 } // namespace heaptape::cli

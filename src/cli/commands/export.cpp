@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/characters.h"
 #include "base/near_word.h"
 #include "base/output_file.h"
 #include "base/path_text.h"
@@ -162,6 +163,11 @@ Packing packing_of(const ExportOptions& options) {
   return options.output.ends_with(".zst") ? Packing::Zstd : Packing::Plain;
 }
 
+// What an export holds is as private as the tape it comes from.
+MakeFile private_file(std::string path, const ExportOptions& options) {
+  return {.path = std::move(path), .overwrite = options.force, .owner_only = true};
+}
+
 // Writes one file; the result is the exit status.
 int write_file(const MakeFile& file, Packing packing, bool binary, const std::function<void(Sink&)>& write) {
   Result<OutputFile> output = OutputFile::create(file);
@@ -170,7 +176,9 @@ int write_file(const MakeFile& file, Packing packing, bool binary, const std::fu
     say("this format is binary; give a file with -o, or pipe it");
     return kTrouble;
   }
-  Sink sink([&](std::string_view bytes) { return output.value().write(bytes); }, packing);
+  const bool shown = packing == Packing::Plain && output.value().is_terminal();
+  const auto put = [&](std::string_view bytes) { return output.value().write(shown ? printable_lines(bytes) : bytes); };
+  Sink sink(put, packing);
   write(sink);
   Result<> written = sink.finish();
   if (written.ok()) written = output.value().keep();
@@ -180,10 +188,18 @@ int write_file(const MakeFile& file, Packing packing, bool binary, const std::fu
 
 // ------------------------------------------------------------------------------------------------- gprof2dot's labels
 
-constexpr std::string_view kSnapshot = "snapshot-";
+// "snapshot-3": what was live at a mark, counted from 0. With -delta what changed since the mark before, with -cumulative
+// since the first.
+enum class SnapshotPart : std::uint8_t { Live, Delta, Cumulative };
+std::string snapshot_label(std::size_t number, SnapshotPart part) {
+  return "snapshot-" + std::to_string(number) +
+         (part == SnapshotPart::Delta        ? "-delta"
+          : part == SnapshotPart::Cumulative ? "-cumulative"
+                                             : "");
+}
 
-// What a label stands for: "leaked", "maximum", "allocated", "temporary", "snapshot-N" (live at the N-th mark, from 0),
-// or what was live at a moment.
+// What a label stands for: "leaked", "maximum", "allocated", "temporary", one of a snapshot, or what was live at a
+// moment.
 Result<std::vector<CostOfStack>> costs_of_label(const TapeView& view, const ExportInput& input,
                                                 const std::string& label) {
   const std::pair<std::string_view, Quantity> known[] = {{"leaked", Quantity::Live},
@@ -194,13 +210,18 @@ Result<std::vector<CostOfStack>> costs_of_label(const TapeView& view, const Expo
     if (label == name) return costs_of(input.findings(), quantity);
   }
   for (std::size_t i = 0; i < input.marks.size(); ++i) {
-    if (label == kSnapshot.data() + std::to_string(i)) return costs_at(input, input.marks[i].event);
+    const std::uint64_t here = input.marks[i].event;
+    if (label == snapshot_label(i, SnapshotPart::Live)) return costs_at(input, here);
+    if (label == snapshot_label(i, SnapshotPart::Delta))
+      return change_between(input, i == 0 ? 0 : input.marks[i - 1].event, here);
+    if (label == snapshot_label(i, SnapshotPart::Cumulative)) return change_between(input, input.marks[0].event, here);
   }
   const Result<Moment> moment = view.moment(label);
   if (!moment) {
-    return Error{ErrorCode::Usage, "unknown label '" + label +
-                                       "'; give leaked, maximum, allocated, temporary, snapshot-N for the N-th "
-                                       "mark, or a moment (12.5s, 1000, a mark's name)"};
+    return Error{ErrorCode::Usage,
+                 "unknown label '" + label +
+                     "'; give leaked, maximum, allocated, temporary, snapshot-N, snapshot-N-delta "
+                     "or snapshot-N-cumulative for the N-th mark, or a moment (12.5s, 1000, a mark's name)"};
   }
   return costs_at(input, moment.value().event);
 }
@@ -220,15 +241,19 @@ int write_label(const TapeView& view, const ExportInput& input, const std::strin
 }
 
 int write_gprof2dot(const TapeView& view, const ExportInput& input, const ExportOptions& options) {
-  if (!options.label.empty()) return write_label(view, input, options.label, {options.output, options.force});
+  if (!options.label.empty()) return write_label(view, input, options.label, private_file(options.output, options));
   if (options.output.empty() || options.output == "-") {
     say("gprof2dot reads one label at a time: choose it with --label, or give a file with -o to get one for each");
     return kTrouble;
   }
   std::vector<std::string> labels{"leaked", "maximum"};
-  for (std::size_t i = 0; i < input.marks.size(); ++i) labels.push_back(kSnapshot.data() + std::to_string(i));
+  for (std::size_t i = 0; i < input.marks.size(); ++i) {
+    labels.push_back(snapshot_label(i, SnapshotPart::Live));
+    if (i >= 1) labels.push_back(snapshot_label(i, SnapshotPart::Delta));
+    if (i >= 2) labels.push_back(snapshot_label(i, SnapshotPart::Cumulative)); // before that it is the delta
+  }
   for (const std::string& label : labels) {
-    const MakeFile file{with_label(options.output, label), options.force};
+    const MakeFile file = private_file(with_label(options.output, label), options);
     if (const int status = write_label(view, input, label, file); status != kOk) return status;
     say(file.path + " written");
   }
@@ -287,7 +312,7 @@ int export_from(const TapeView& view, const Format& format, ExportOptions option
     input.cpu = &times;
   }
   if (format.write == nullptr) return write_gprof2dot(view, input, options);
-  const int status = write_file({options.output, options.force}, packing_of(options), format.binary,
+  const int status = write_file(private_file(options.output, options), packing_of(options), format.binary,
                                 [&](Sink& sink) { format.write(input, options, sink); });
   if (unnamed && status == kOk) say(options.output + " written");
   return status;
@@ -311,8 +336,10 @@ int export_as(const char* command, const CommandHelp& help, std::string_view usu
   list.text("--value WHAT", options.value, "folded, svg: peak (default), live, allocated or temporary")
       .one_of({"peak", "live", "allocated", "temporary"});
   list.flag("--blocks", options.blocks, "folded, svg: count blocks, not bytes");
-  list.text("--label LABEL", options.label,
-            "gprof2dot: leaked, maximum, allocated, temporary, snapshot-N, or a moment (12.5s, 1000, a mark's name)");
+  list.text(
+      "--label LABEL", options.label,
+      "gprof2dot: leaked, maximum, allocated, temporary, snapshot-N (-delta, -cumulative), or a moment (12.5s, 1000, a "
+      "mark's name)");
   list.flag("--events", options.events, "csv: a row per event, not per stack");
   list.number("--threshold PERCENT", options.threshold, "massif: merge places below this share (default: 1)")
       .between(0, 100);

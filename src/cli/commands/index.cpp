@@ -32,6 +32,8 @@ int index(Arguments arguments) {
   {
     const Result<TapeReader> tape = open_chosen_tape(choice);
     if (!tape) return fail(tape.error());
+    const TapeDamage damage = damage_of(tape.value());
+    say_damage(choice.path, damage, damage.missing_events);
     if (!force && load_index(tape.value()).state == IndexState::Good) {
       say(choice.path + " already has an index; --force builds a new one");
       return kOk;

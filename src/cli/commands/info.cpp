@@ -73,6 +73,7 @@ int info(Arguments arguments) {
   if (!tape) return fail(tape.error());
   TapeFacts facts = gather_facts(tape.value());
   facts.abandoned = !facts.finished && is_abandoned(choice.path);
+  say_damage(choice.path, facts.damage, facts.uncounted_events());
   Output output;
   output.print("{}", json ? info_json(choice.path, tape.value(), facts)
                           : info_text(choice.path, tape.value(), facts, {.list_all = all}));

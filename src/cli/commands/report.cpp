@@ -110,8 +110,8 @@ void add_section_options(OptionList& list, Wishes& wishes) {
   list.text("--from MOMENT", wishes.request.from, "what was allocated after this moment and still live at --to");
   list.text("--to MOMENT", wishes.request.to, "the later moment (default: the end of the tape)");
   section("--snapshots", Section::Snapshots, "what was live at each mark of the program");
-  section("--deltas", Section::Deltas, "what is new at each mark since the one before");
-  section("--cumulative", Section::Cumulative, "what is new at each mark since the first one");
+  section("--deltas", Section::Deltas, "how each mark differs from the one before, by stack");
+  section("--cumulative", Section::Cumulative, "how each mark differs from the first one, by stack");
 }
 
 int run(const char* command, const CommandHelp& help, Wishes wishes, Arguments arguments) {
@@ -156,7 +156,7 @@ int run(const char* command, const CommandHelp& help, Wishes wishes, Arguments a
                    run_tree_text(run.value(), kTreeLines, style.value()));
   }
   output.print("{}", wishes.json
-                         ? report_json(view.value(), page.value())
+                         ? with_damage(report_json(view.value(), page.value()), view.value().damage())
                          : report_text(view.value(), page.value(), {.style = style.value(), .expand = wishes.expand}));
   return output.finish() ? kOk : kTrouble;
 }

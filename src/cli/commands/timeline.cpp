@@ -49,7 +49,7 @@ int timeline(Arguments arguments) {
   if (csv)
     output.print("{}", timeline_csv(view.value()));
   else if (json)
-    output.print("{}", timeline_json(view.value()));
+    output.print("{}", with_damage(timeline_json(view.value()), view.value().damage()));
   else
     output.print("{}", timeline_text(view.value().findings(), view.value().marks(),
                                      {.width = picture_width(style.value()), .height = height}, style.value()));

@@ -175,7 +175,7 @@ int top(Arguments arguments) {
   if (json) {
     JsonWriter writer;
     write_top_json(writer, view.value(), table);
-    output.print("{}\n", writer.text());
+    output.print("{}\n", with_damage(writer.text(), view.value().damage()));
   } else {
     output.print("{}", top_text(view.value(), table, options.value(), style.value()));
   }

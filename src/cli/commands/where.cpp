@@ -44,6 +44,7 @@ struct Wishes {
   bool json = false;
   NameForm names = NameForm::Short;
   TextStyle style{};
+  TapeDamage damage{};
 };
 
 AddressFacts facts_at_end(const TapeReader& tape, std::uint64_t address) {
@@ -62,7 +63,7 @@ int explain_other(Session& session, const AddressFacts& facts, const Wishes& wis
     JsonWriter json;
     json.begin_object().field("address", std::string_view(hex(facts.address))).field("in_block", false);
     json.field("kind", address_kind_name(answer.kind)).field("verdict", std::string_view(verdict));
-    output.print("{}\n", json.end_object().text());
+    output.print("{}\n", with_damage(json.end_object().text(), wishes.damage));
   } else {
     output.print("{} is {}\n{}", hex(facts.address), verdict, details_text(session, answer));
   }
@@ -79,7 +80,7 @@ int tell(const TapeReader& tape, const Origin& origin, const Wishes& wishes) {
   if (wishes.json) {
     JsonWriter json;
     write_origin_json(json, tape, stacks, origin);
-    output.print("{}\n", json.text());
+    output.print("{}\n", with_damage(json.text(), wishes.damage));
   } else {
     output.print("{}", origin_text(tape, stacks, origin, wishes.style));
   }
@@ -98,9 +99,11 @@ int where_is_symbol(TapeReader tape, const std::string& path, const std::string&
 }
 
 // A block is told about without the index: a program that is stopped in a debugger has none.
-int where_in_tape(const std::string& path, const std::string& word, const Wishes& wishes) {
+int where_in_tape(const std::string& path, const std::string& word, Wishes wishes) {
   Result<TapeReader> tape = TapeReader::open(path);
   if (!tape) return fail(tape.error());
+  wishes.damage = damage_of(tape.value());
+  say_damage(path, wishes.damage, wishes.damage.missing_events);
   const std::optional<std::uint64_t> address = plain_address(word);
   if (!address) return where_is_symbol(std::move(tape).value(), path, word, wishes);
   const AddressFacts facts = facts_at_end(tape.value(), *address);

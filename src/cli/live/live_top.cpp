@@ -144,8 +144,12 @@ int show_screen(const LiveTop& options, Followed& followed, bool end_with_progra
       if (!reading) followed.ask_for_all();
       reading = followed.poll(kEventsAtOnce);
       if (Clock::now() >= next || !reading) {
-        screen.refresh(followed.moment());
-        if (reading) screen.say("reading what happened so far ...");
+        const auto now = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now().time_since_epoch());
+        screen.refresh(followed.moment(), static_cast<std::uint64_t>(now.count()));
+        if (reading) {
+          screen.forget_growth();
+          screen.say("reading what happened so far ...");
+        }
         draw(true);
         next = Clock::now() + std::chrono::microseconds(options.every_us);
       }

@@ -222,4 +222,9 @@ Result<TapeReader> open_chosen_tape(TapeChoice& tape) {
   return TapeReader::open(tape.path);
 }
 
+void say_damage(const std::string& path, const TapeDamage& damage, std::uint64_t uncounted_events) {
+  if (const std::string sentence = damage_sentence(damage, uncounted_events); !sentence.empty())
+    say(path + " is damaged: " + sentence);
+}
+
 } // namespace heaptape::cli

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "options/option_list.h"
+#include "report/text/damage_text.h"
 #include "tape/reader.h"
 
 namespace heaptape::cli {
@@ -58,5 +59,8 @@ Result<> choose_tape(TapeChoice& tape);
 
 // The same, and opens it.
 Result<TapeReader> open_chosen_tape(TapeChoice& tape);
+
+// Says on standard error what cannot be read of a tape, if anything. `uncounted_events`: see damage_sentence().
+void say_damage(const std::string& path, const TapeDamage& damage, std::uint64_t uncounted_events);
 
 } // namespace heaptape::cli

@@ -12,7 +12,6 @@
 #include "cli/terminal/progress.h"
 #include "cli/terminal/terminal.h"
 #include "report/select/default_suppressions.h"
-#include "report/text/damage_text.h"
 
 namespace heaptape::cli {
 namespace {
@@ -50,18 +49,7 @@ void say_what_is_wrong(const TapeView& view, bool is_live) {
   } else if (!tape.summary() && !running) {
     say(view.path() + " has no end: the recording was cut off; this is what it holds");
   }
-  // Events are checked when they are read, but most answers come from the index. So a tape that is quickly checked is
-  // checked now.
-  constexpr std::uint64_t kQuick = std::uint64_t{256} << 20;
-  std::vector<Damage> events;
-  if (tape.file_bytes() <= kQuick) events = tape.check_event_chunks();
-  for (const std::string& sentence : damage_sentences(events)) {
-    say(view.path() + " is damaged: " + sentence + "; answers that need these events are incomplete");
-  }
-  for (const std::string& sentence : damage_sentences(tape.damage())) say(view.path() + " is damaged: " + sentence);
-  const Findings& findings = view.findings();
-  if (findings.unread_events != 0)
-    say(count_of(findings.unread_events, "event") + " could not be read; figures are without them");
+  say_damage(view.path(), view.damage(), view.uncounted_events());
   if (view.nameless()) say("found no names for this program; functions are shown as module+offset");
   if (view.symbolized_here() && !running) say("the tape holds no names; they are read from the program's files");
 }

@@ -5,13 +5,15 @@
 #include <cstring>
 #include <string>
 
+#include "base/characters.h"
 #include "cli/terminal/exit_codes.h"
 #include "cli/terminal/pager.h"
 
 namespace heaptape::cli {
 
 void say(std::string_view sentence) {
-  const std::string line = fmt::format("heaptape: {}\n", sentence);
+  // Names of files and of the program's parts may stand in it.
+  const std::string line = fmt::format("heaptape: {}\n", printable_lines(sentence));
   // When standard error is gone, there is nowhere to report it.
   (void)!::write(STDERR_FILENO, line.data(), line.size());
 }

@@ -92,6 +92,15 @@ std::vector<FullScreen::Key> keys_of(std::string_view bytes) {
   return keys;
 }
 
+// A line is erased before it is written: behind one of the full width the cursor still stands on its last column, and
+// erasing from there would take that away.
+std::string screen_bytes(const std::vector<std::string>& lines, std::size_t height) {
+  std::string out = "\x1b[H";
+  for (std::size_t i = 0; i < lines.size(); ++i) out += (i == 0 ? "\x1b[K" : "\r\n\x1b[K") + lines[i];
+  if (lines.size() < height) out += "\r\n\x1b[J";
+  return out;
+}
+
 FullScreen::FullScreen(UniqueFd terminal) : terminal_(std::move(terminal)) {
   ::tcgetattr(terminal_.get(), &g_before);
   g_terminal = terminal_.get();
@@ -127,9 +136,7 @@ ScreenSize FullScreen::size() const {
 }
 
 void FullScreen::show(const std::vector<std::string>& lines) {
-  std::string out = "\x1b[H";
-  for (std::size_t i = 0; i < lines.size(); ++i) out += lines[i] + "\x1b[K" + (i + 1 < lines.size() ? "\r\n" : "");
-  out += "\x1b[J";
+  const std::string out = screen_bytes(lines, size().height);
   std::string_view left = out;
   while (!left.empty()) {
     const ssize_t wrote = ::write(terminal_.get(), left.data(), left.size());

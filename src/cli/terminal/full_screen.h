@@ -44,6 +44,9 @@ private:
   UniqueFd terminal_;
 };
 
+// What makes a terminal of this height show these lines, the old ones gone.
+std::string screen_bytes(const std::vector<std::string>& lines, std::size_t height);
+
 // What bytes from a terminal mean.
 std::vector<FullScreen::Key> keys_of(std::string_view bytes);
 

@@ -41,6 +41,14 @@ std::uint64_t thread_pointer() noexcept {
   return pointer;
 }
 
+// A thread's control block sits at the top of its stack; the first thread's stack is the process's.
+std::uint64_t stack_top_of(const ThreadState& thread, const Frame& site) noexcept {
+  const bool is_main =
+      thread.tid == g_recorder.main_tid ||
+      (site.slot < g_recorder.main_stack_top && g_recorder.main_stack_top - site.slot < g_recorder.stack_reach);
+  return is_main ? g_recorder.main_stack_top : thread_pointer();
+}
+
 ThreadState* prepare(std::uint32_t index, const Frame& site) noexcept {
   const std::uint32_t records = wire::ring_records_of(index, g_recorder.config.ring_records);
   ThreadState* thread = state_at(index);
@@ -56,11 +64,7 @@ ThreadState* prepare(std::uint32_t index, const Frame& site) noexcept {
   thread->slot = slot_at(index);
   // A filter may forbid even this; then the collector does without the number.
   thread->tid = in_sandbox() ? 0 : static_cast<std::uint32_t>(system_call(SYS_gettid));
-  // A thread's control block sits at the top of its stack; the first thread's stack is the process's.
-  const bool is_main =
-      thread->tid == g_recorder.main_tid ||
-      (site.slot < g_recorder.main_stack_top && g_recorder.main_stack_top - site.slot < g_recorder.stack_reach);
-  thread->stack.start(is_main ? g_recorder.main_stack_top : thread_pointer(), g_recorder.stack_reach);
+  thread->stack.start(stack_top_of(*thread, site), g_recorder.stack_reach);
   return thread;
 }
 
@@ -107,7 +111,7 @@ ThreadState* arrive(const Frame& site, Caller caller, Term term) noexcept {
       t_thread = thread;
       t_has_borrowed = t_has_borrowed || term == Term::Record;
       const std::uint32_t borrowed = t_has_borrowed ? wire::kBorrowedSlot : 0;
-      (void)put(*thread, EventKind::ThreadStart, thread->stack.own().high, thread->tid, borrowed);
+      (void)put(*thread, EventKind::ThreadStart, stack_top_of(*thread, site), thread->tid, borrowed);
       if (term == Term::Life && follows_threads()) put_thread_name(*thread);
     }
     t_arrival = Arrival::Arranging;

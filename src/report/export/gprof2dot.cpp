@@ -60,7 +60,8 @@ void export_gprof2dot(const ExportInput& input, std::span<const CostOfStack> cos
         input.names.each_frame(entry.stack, [&](FrameId frame) { chain.push_back(functions.number_of(frame)); });
     if (const auto text = stand_in(end, !chain.empty()); !text.empty())
       chain.push_back(functions.stand_in_number(text));
-    sink.print("{}{{\"callchain\": [{}], \"cost\": [{}]}}", separator, fmt::join(chain, ", "), entry.cost.bytes);
+    sink.print("{}{{\"callchain\": [{}], \"cost\": [{}]}}", separator, fmt::join(chain, ", "),
+               static_cast<std::int64_t>(entry.cost.bytes)); // a change may be negative
     separator = ",\n    ";
   }
   sink.add("\n  ],\n  \"functions\": [");

@@ -81,11 +81,22 @@ constexpr std::array kSampleTypes{
 constexpr const char* kDefaultSampleType = "peak_space";
 constexpr const char* kCpuType = "cpu";
 
+// The module that is the program itself; null when the tape does not say which.
+const Module* program_of(const TapeReader& tape) {
+  const auto path = tape.meta().find("program");
+  if (path == tape.meta().end()) return nullptr;
+  const auto found = std::find_if(tape.modules().begin(), tape.modules().end(),
+                                  [&](const Module& module) { return module.path == path->second; });
+  return found != tape.modules().end() ? &*found : nullptr;
+}
+
 class ProfileBuilder {
 public:
   explicit ProfileBuilder(const ExportInput& input) : input_(input), names_(input.names), out_(data_) {
     number_of_text("");
     for (const Thread& thread : input.tape.threads()) threads_[thread.id] = &thread;
+    // pprof shows the file of the first mapping as the profile's.
+    if (const Module* program = program_of(input.tape)) mappings_.emplace(program, std::pair(1, MappingFlags{}));
   }
 
   const std::string& build() {

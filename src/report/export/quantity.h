@@ -33,5 +33,7 @@ struct CostOfStack {
 std::vector<CostOfStack> costs_of(const Findings& findings, Quantity quantity);
 // What was live after this event; needs no more than one seek.
 std::vector<CostOfStack> costs_at(const ExportInput& input, std::uint64_t event);
+// What was live after an event minus what was live after an earlier one: costs modulo 2^64, without those that are 0.
+std::vector<CostOfStack> change_between(const ExportInput& input, std::uint64_t earlier, std::uint64_t later);
 
 } // namespace heaptape

@@ -32,11 +32,9 @@ public:
     std::vector<Item> items;
     items.reserve(costs.size());
     TreeNode root;
-    for (const StackCost& cost : costs) {
-      items.push_back(flatten(cost));
-      root.cost += cost.cost;
-    }
-    least_ = options_.threshold_percent / 100 * static_cast<double>(measured(root.cost, options_.measure));
+    for (const StackCost& cost : costs) items.push_back(flatten(cost));
+    weigh(root, items);
+    least_ = options_.threshold_percent / 100 * static_cast<double>(root.weight);
     if (options_.by == GroupBy::Thread)
       divide(root, items, TreeNodeKind::Thread, [](const Item& item) { return item.cost->thread.value; });
     else if (options_.by == GroupBy::Size)
@@ -98,9 +96,9 @@ private:
       else
         node.size_bucket = key(*first);
       const std::span<Item> run(first, last);
-      node.cost = sum(run);
-      if (is_small(node.cost)) {
-        leave_out(pruned, node.cost);
+      weigh(node, run);
+      if (is_small(node)) {
+        leave_out(pruned, node);
       } else {
         if (options_.depth != 1) grow(node, run, 0, 1);
         root.children.push_back(std::move(node));
@@ -126,26 +124,32 @@ private:
       const auto last =
           std::find_if(first, going_on.end(), [&](const Item& item) { return key_of(frame_at(item, level)) != key; });
       const std::span<Item> run(first, last);
-      const Cost cost = sum(run);
-      if (too_deep || is_small(cost)) {
-        leave_out(pruned, cost);
+      TreeNode child{.kind = kind_, .frame = frame_at(run.front(), level)};
+      weigh(child, run);
+      if (too_deep || is_small(child)) {
+        leave_out(pruned, child);
       } else {
-        node.children.push_back(describe(run, level, cost));
+        describe(child, run, level);
+        node.children.push_back(std::move(child));
         grow(node.children.back(), run, level + 1, depth + 1);
       }
       first = last;
     }
-    if (!ended.empty()) node.children.push_back({.kind = TreeNodeKind::Itself, .cost = sum(ended)});
+    if (!ended.empty()) {
+      TreeNode itself{.kind = TreeNodeKind::Itself};
+      weigh(itself, ended);
+      node.children.push_back(std::move(itself));
+    }
     finish(node, pruned);
   }
 
-  TreeNode describe(std::span<const Item> items, std::uint32_t level, Cost cost) const {
-    TreeNode node{.kind = kind_, .cost = cost, .frame = frame_at(items.front(), level)};
+  // Names a node by its frame.
+  void describe(TreeNode& node, std::span<const Item> items, std::uint32_t level) const {
     if (!is_real(node.frame)) {
       node.kind = node.frame == kNoStack ? TreeNodeKind::NoStack
                   : node.frame == kCut   ? TreeNodeKind::Cut
                                          : TreeNodeKind::TooDeep;
-      return node;
+      return;
     }
     if (kind_ == TreeNodeKind::Module) node.name = names_[node.frame].module_name;
     if (kind_ == TreeNodeKind::File) {
@@ -154,14 +158,13 @@ private:
       if (named.file.value == 0) node.kind = TreeNodeKind::Module;
     }
     if (kind_ == TreeNodeKind::Function) name_function(node, items, level);
-    return node;
   }
 
   // Of a function that was passed at several places, the most expensive one gives file and module.
   void name_function(TreeNode& node, std::span<const Item> items, std::uint32_t level) const {
     std::unordered_map<FrameId, Cost> by_frame;
     for (const Item& item : items) by_frame[frame_at(item, level)] += item.cost->cost;
-    const auto weight = [&](const Cost& cost) { return measured(cost, options_.measure); };
+    const auto weight = [&](const Cost& cost) { return weight_of(cost); };
     for (const auto& [frame, cost] : by_frame) {
       const std::uint64_t best = weight(by_frame[node.frame]);
       if (weight(cost) > best || (weight(cost) == best && frame < node.frame)) node.frame = frame;
@@ -174,20 +177,27 @@ private:
     node.lines = lines_by_cost(by_line, options_.measure);
   }
 
-  static Cost sum(std::span<const Item> items) {
-    Cost cost;
-    for (const Item& item : items) cost += item.cost->cost;
-    return cost;
+  std::uint64_t weight_of(const Cost& cost) const {
+    const std::uint64_t weight = measured(cost, options_.measure);
+    return options_.changes ? magnitude(weight) : weight;
   }
-  bool is_small(const Cost& cost) const { return static_cast<double>(measured(cost, options_.measure)) < least_; }
-  static void leave_out(TreeNode& pruned, const Cost& cost) {
-    pruned.cost += cost;
+  void weigh(TreeNode& node, std::span<const Item> items) const {
+    for (const Item& item : items) {
+      node.cost += item.cost->cost;
+      node.weight += weight_of(item.cost->cost);
+    }
+  }
+  bool is_small(const TreeNode& node) const { return static_cast<double>(node.weight) < least_; }
+  static void leave_out(TreeNode& pruned, const TreeNode& node) {
+    pruned.cost += node.cost;
+    pruned.weight += node.weight;
     ++pruned.places;
   }
   void finish(TreeNode& node, const TreeNode& pruned) const {
     std::stable_sort(node.children.begin(), node.children.end(), [&](const TreeNode& a, const TreeNode& b) {
-      const std::uint64_t one = measured(a.cost, options_.measure), other = measured(b.cost, options_.measure);
+      const std::uint64_t one = weight_of(a.cost), other = weight_of(b.cost);
       if (one != other) return one > other;
+      if (a.weight != b.weight) return a.weight > b.weight;
       if (a.cost != b.cost)
         return a.cost.bytes != b.cost.bytes ? a.cost.bytes > b.cost.bytes : a.cost.blocks > b.cost.blocks;
       return names_.text(a.name) < names_.text(b.name);

@@ -27,6 +27,7 @@ struct TreeOptions {
   double threshold_percent = 1.0;   // of the whole; smaller places are pruned
   unsigned depth = 0;               // levels shown; 0: all
   bool fold_plumbing = false;       // leave out what works for others: report/names/charged_function.h
+  bool changes = false;             // costs are differences, which may be negative (signed_of)
 };
 
 enum class TreeNodeKind : std::uint8_t {
@@ -61,10 +62,19 @@ struct TreeNode {
   std::uint64_t places = 0;         // Pruned, Deeper: how many children this stands for
   std::vector<LineCost> lines{};    // Function: known lines of the frame's file, the most expensive first
   std::vector<TreeNode> children{}; // the most expensive first; Pruned and Deeper last
+  // What shares are of and the threshold goes by: the measured cost. Of changes the sum of them all, those up and those
+  // down, so that a place where they cancel out is seen as well.
+  std::uint64_t weight = 0;
 };
 
 // The root holds the sum of all costs.
 TreeNode make_call_tree(StackNames& names, std::span<const StackCost> costs, const TreeOptions& options = {});
+
+// A difference of two costs, which may be negative: Cost counts modulo 2^64.
+constexpr std::int64_t signed_of(std::uint64_t difference) { return static_cast<std::int64_t>(difference); }
+constexpr std::uint64_t magnitude(std::uint64_t difference) {
+  return signed_of(difference) < 0 ? 0 - difference : difference;
+}
 
 // What a cost weighs.
 constexpr std::uint64_t measured(const Cost& cost, Measure measure) {

@@ -51,6 +51,28 @@ TEST(CallTree, CallersLieBelowWhatTheyCall) {
   EXPECT_EQ(drawn(program, {a, b, c}), "90{work 60{load 40{main 40}, main 20}, save 30{main 30}}");
 }
 
+// 'report --deltas' showed "0 bytes" where the heap had shrunk.
+TEST(CallTree, ChangesMayBeNegativeAddUpAndTheLargestComesFirst) {
+  Stacks program;
+  const Cost less = Cost{0, 0} - Cost{60, 3};
+  const StackCost a{.stack = program.stack({"main", "load", "work"}), .cost = {40, 1}};
+  const StackCost b{.stack = program.stack({"main", "drop", "work"}), .cost = less};
+  const StackCost c{.stack = program.stack({"main", "save"}), .cost = {30, 1}};
+  StackNames names(program.modules, program.stacks, program.symbols, NameForm::Short);
+  const TreeNode root = make_call_tree(names, std::vector{a, b, c}, {.changes = true});
+  EXPECT_EQ(signed_of(root.cost.bytes), 10);
+  EXPECT_EQ(root.weight, 130u);
+  ASSERT_EQ(root.children.size(), 2u);
+  EXPECT_EQ(names.text(root.children[0].name), "save");
+  const TreeNode& work = root.children[1];
+  EXPECT_EQ(signed_of(work.cost.bytes), -20);
+  EXPECT_EQ(work.weight, 100u);
+  ASSERT_EQ(work.children.size(), 2u);
+  EXPECT_EQ(signed_of(work.children[0].cost.bytes), -60);
+  EXPECT_EQ(signed_of(work.children[0].cost.blocks), -3);
+  EXPECT_EQ(signed_of(work.children[1].cost.bytes), 40);
+}
+
 TEST(CallTree, TopDownTheCallersComeFirst) {
   Stacks program;
   const StackCost a{.stack = program.stack({"main", "load", "work"}), .cost = {40, 1}};

@@ -207,6 +207,19 @@ std::vector<StackCost> window_costs(const TapeView& view, const Moment& from, co
   return of_chosen_owners(plain_window_costs(view, from, to, part, sizes), filter);
 }
 
+std::vector<StackCost> change_of(const std::vector<StackCost>& before, const std::vector<StackCost>& after) {
+  std::map<std::tuple<StackId, ThreadId, std::uint32_t>, Cost> changes;
+  const auto change = [&](const StackCost& row) -> Cost& { return changes[{row.stack, row.thread, row.size_bucket}]; };
+  for (const StackCost& row : after) change(row) += row.cost;
+  for (const StackCost& row : before) change(row) -= row.cost;
+  std::vector<StackCost> list;
+  for (const auto& [key, cost] : changes) {
+    const auto& [stack, thread, bucket] = key;
+    if (cost != Cost{}) list.push_back({stack, thread, cost, bucket});
+  }
+  return list;
+}
+
 std::vector<FilteredFigures> filtered_figures(const TapeView& view, Filter& filter) {
   std::map<StackId, FilteredFigures> sums;
   if (filter.needs_owner_only()) {

@@ -37,6 +37,10 @@ enum class WindowPart : std::uint8_t { All, StillLive };
 std::vector<StackCost> window_costs(const TapeView& view, const Moment& from, const Moment& to, WindowPart part,
                                     Sizes sizes = Sizes::Together, Filter* filter = nullptr);
 
+// What is in one list more than in the other, by stack, thread and size; where it is less, the costs are negative
+// (signed_of). Without those that are equal.
+std::vector<StackCost> change_of(const std::vector<StackCost>& before, const std::vector<StackCost>& after);
+
 // All four kinds in one pass. By stack.
 struct FilteredFigures {
   StackId stack{};

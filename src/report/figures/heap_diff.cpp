@@ -8,13 +8,12 @@
 #include "report/figures/worst.h"
 #include "report/names/stack_paths.h"
 #include "report/select/runtime_pools.h"
+#include "report/text/change_text.h"
 
 namespace heaptape {
 namespace {
 
-std::uint64_t size_of(std::int64_t number) {
-  return number < 0 ? 0 - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number);
-}
+std::uint64_t size_of(std::int64_t number) { return magnitude(static_cast<std::uint64_t>(number)); }
 
 // The function a stack is charged to, its place, and its callers.
 struct StackLabel {
@@ -54,14 +53,6 @@ const char* change_word(Change change) {
   case Change::Gone: return "gone";
   }
   return "?";
-}
-
-std::string signed_bytes_text(std::int64_t bytes) {
-  return (bytes > 0 ? "+" : bytes < 0 ? "-" : "") + bytes_text(size_of(bytes));
-}
-
-std::string signed_count_text(std::int64_t count) {
-  return (count > 0 ? "+" : count < 0 ? "-" : "") + with_separators(size_of(count));
 }
 
 Diff make_diff(const DiffSide& before, const DiffSide& after) {

@@ -47,8 +47,4 @@ std::string diff_text(const Diff& diff, const DiffSide& before, const DiffSide& 
 // The fields of an object that is open.
 void write_diff_json(JsonWriter& json, const Diff& diff, const DiffSide& before, const DiffSide& after);
 
-// "+1.27 MB", "-812 bytes", "0 bytes"
-std::string signed_bytes_text(std::int64_t bytes);
-std::string signed_count_text(std::int64_t count);
-
 } // namespace heaptape

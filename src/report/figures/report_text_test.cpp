@@ -253,7 +253,7 @@ TEST(JsonWriter, PutsCommasAndEscapesText) {
 TEST(JsonWriter, BytesThatAreNoTextBecomeReplacementCharacters) {
   JsonWriter json;
   json.value("a\xff\xc3\xa9\xc3");
-  EXPECT_EQ(json.text(), "\"a\\ufffd\xc3\xa9\\ufffd\"");
+  EXPECT_EQ(json.text(), "\"a\xef\xbf\xbd\xc3\xa9\xef\xbf\xbd\"");
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "base/number_text.h"
 #include "base/path_text.h"
 #include "report/names/charged_function.h"
+#include "report/text/change_text.h"
 #include "report/text/time_text.h"
 
 namespace heaptape {
@@ -34,7 +35,7 @@ class TreeText {
 public:
   TreeText(const StackNames& names, const std::vector<Thread>& threads, const TreeNode& root,
            const TreeTextOptions& options)
-      : names_(names), threads_(threads), options_(options), total_(measured(root.cost, options.tree.measure)) {}
+      : names_(names), threads_(threads), options_(options), total_(root.weight) {}
 
   std::string draw(const TreeNode& root) {
     children(root, "");
@@ -57,7 +58,7 @@ private:
       out_ += guides + figures(node.cost) + left_out(node) + "\n";
       return;
     }
-    put(guides, figures(node.cost) + ": ", node, measured(node.cost, options_.tree.measure) * 10 >= total_);
+    put(guides, figures(node.cost) + ": ", node, node.weight * 10 >= total_);
     const TreeNode& end = options_.expand ? node : chain(node, inner);
     if (!options_.expand && is_left_out(end)) {
       out_ += inner + arrow() + options_.style.dim(left_out(end).substr(kIn.size())) + "\n";
@@ -127,11 +128,16 @@ private:
   }
 
   std::string figures(const Cost& cost) const {
-    const double share =
-        total_ == 0 ? 0
-                    : 100.0 * static_cast<double>(measured(cost, options_.tree.measure)) / static_cast<double>(total_);
-    const std::string percent = "-> " + padded_right(decimal_text(share, 2), 5) + "% (";
+    const bool changes = options_.tree.changes;
+    const std::uint64_t amount = measured(cost, options_.tree.measure);
+    const double part = changes ? static_cast<double>(signed_of(amount)) : static_cast<double>(amount);
+    const double share = total_ == 0 ? 0 : 100.0 * part / static_cast<double>(total_);
+    const std::string percent =
+        "-> " + padded_right((changes && share > 0 ? "+" : "") + decimal_text(share, 2), changes ? 6 : 5) + "% (";
     if (options_.unit == TreeUnit::CpuTime) return percent + cpu_time_text(cost.bytes) + ")";
+    if (changes)
+      return percent + signed_count_text(signed_of(cost.bytes)) + "B, " + signed_count_text(signed_of(cost.blocks)) +
+             "x)";
     return percent + with_separators(cost.bytes) + "B, " + with_separators(cost.blocks) + "x)";
   }
 
@@ -168,8 +174,11 @@ const char* kind_word(TreeNodeKind kind) {
 }
 
 void write_cost(JsonWriter& json, const Cost& cost, TreeUnit unit) {
-  const bool heap = unit == TreeUnit::Heap;
-  json.field(heap ? "bytes" : "us", cost.bytes).field(heap ? "blocks" : "periods", cost.blocks);
+  const bool heap = unit != TreeUnit::CpuTime;
+  if (unit == TreeUnit::Changes)
+    json.field("bytes", signed_of(cost.bytes)).field("blocks", signed_of(cost.blocks));
+  else
+    json.field(heap ? "bytes" : "us", cost.bytes).field(heap ? "blocks" : "periods", cost.blocks);
 }
 
 void write_frame(JsonWriter& json, const StackNames& names, const TreeNode& node, TreeUnit unit) {

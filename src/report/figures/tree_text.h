@@ -21,8 +21,8 @@
 
 namespace heaptape {
 
-// What the costs of a tree are: bytes and blocks, or microseconds of CPU time and samples.
-enum class TreeUnit : std::uint8_t { Heap, CpuTime };
+// What the costs of a tree are: bytes and blocks, differences of these, or microseconds of CPU time and samples.
+enum class TreeUnit : std::uint8_t { Heap, Changes, CpuTime };
 
 struct TreeTextOptions {
   TreeOptions tree; // that it was made with

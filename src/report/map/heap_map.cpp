@@ -7,6 +7,7 @@
 #include <span>
 
 #include "analysis/space/used_before.h"
+#include "base/characters.h"
 
 namespace heaptape {
 namespace {
@@ -25,7 +26,8 @@ std::string label_of(const HeapRange& range, const AddressSpace& space) {
   case RangeKind::ThreadStack: return "stack";
   default: break;
   }
-  return range.name != 0 && range.name < space.names.size() ? "in " + space.names[range.name] : "other mapping";
+  return range.name != 0 && range.name < space.names.size() ? "in " + printable(space.names[range.name])
+                                                            : "other mapping";
 }
 
 // Whose blocks lie in a thread arena: "thread arena, mostly thread 3 (loader)".

@@ -69,9 +69,8 @@ public:
                  [&](std::uint64_t address) { return modules_.find_in_epoch(address, epoch); });
   }
 
-  // One frame alone, told apart by time. Which frame is inside it is not known, so it is taken for a call.
-  Frame frame_at(StackId node, std::uint64_t time_us) const {
-    bool interrupted = false;
+  // The same, told apart by time.
+  Frame frame_at(StackId node, std::uint64_t time_us, bool& interrupted) const {
     return frame(node, stacks_[node.value].pc, interrupted,
                  [&](std::uint64_t address) { return modules_.find_at_time(address, time_us); });
   }

@@ -22,6 +22,26 @@ TEST(FrameTexts, FrameIsNamedByItsModuleAndTheModulesOwnAddress) {
   EXPECT_EQ(json.of(StackId(2), 0), R"({"pc":"0x7010","module":"libc.so.6","offset":"0x10"})");
 }
 
+TEST(FrameTexts, NamesThatAreOnTheTapeAreShownBesideModuleAndOffset) {
+  const std::vector<Module> modules{module("/bin/app", 0x1000, 0x9000)};
+  const std::vector<StackNode> stacks{{}, {StackId(0), 0x1101}, {StackId(1), 0x1201}, {StackId(2), 0x1301}};
+  Symbols symbols;
+  const auto app = symbols.add_file("/bin/app", modules[0].build_id);
+  symbols.set(app, 0x100, std::vector<SourcePlace>{{"_ZN5Cache6insertEi", "/src/cache.cpp", 88, 7}});
+  symbols.set(app, 0x200, std::vector<SourcePlace>{{"inner", "/src/in.h", 3, 0}, {"outer", "/src/out.c", 40, 0}});
+  FrameTexts texts(modules, stacks, FrameForm::Text, &symbols);
+  EXPECT_EQ(texts.of(StackId(1), 0), "0x000000001101  Cache::insert [cache.cpp:88]  app+0x101");
+  EXPECT_EQ(texts.of(StackId(2), 0), "                inner [in.h:3]  (inlined)\n"
+                                     "        0x000000001201  outer [out.c:40]  app+0x201");
+  EXPECT_EQ(texts.of(StackId(3), 0), "0x000000001301  app+0x301");
+  FrameTexts json(modules, stacks, FrameForm::Json, &symbols, NameForm::Mangled);
+  EXPECT_EQ(json.of(StackId(1), 0), R"({"pc":"0x1101","module":"app","offset":"0x101","function":"_ZN5Cache6insertEi",)"
+                                    R"("file":"/src/cache.cpp","line":88})");
+  EXPECT_EQ(json.of(StackId(2), 0), R"({"pc":"0x1201","module":"app","offset":"0x201","function":"inner",)"
+                                    R"("file":"/src/in.h","line":3,"inlined_into":[{"function":"outer",)"
+                                    R"("file":"/src/out.c","line":40}]})");
+}
+
 TEST(FrameTexts, AddressOutsideAllModulesHasAQuestionMark) {
   const std::vector<Module> modules{module("/bin/app", 0x1000, 0x2000)};
   const std::vector<StackNode> stacks{{}, {StackId(0), 0x2001}, {StackId(0), 0x1000}};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/number_text.h"
+#include "report/text/change_text.h"
 #include "report/text/json_writer.h"
 
 namespace heaptape {

@@ -90,7 +90,7 @@ EventDump::EventDump(const TapeReader& tape, DumpRequest request)
     : tape_(tape), request_(std::move(request)),
       bounds_(request_.where != nullptr ? request_.where->bounds() : Filter::Bounds()),
       cursor_(cursor_at(tape, request_.filter.from, bounds_)), widths_(ColumnWidths::of(tape)), kernel_ids_(tape),
-      frames_(tape.modules(), tape.stacks(), form_of(request_)) {
+      frames_(tape.modules(), tape.stacks(), form_of(request_), &tape.symbols(), request_.names) {
   if (!request_.marks) return;
   marks_ = those_between(tape.marks(), request_.filter);
   odd_calls_ = those_between(calls_that_are_no_events(tape), request_.filter);
@@ -140,7 +140,7 @@ bool EventDump::next(fmt::memory_buffer& out) {
 
 SampleDump::SampleDump(const TapeReader& tape, DumpRequest request)
     : tape_(tape), request_(std::move(request)), kernel_ids_(tape),
-      frames_(tape.modules(), tape.stacks(), form_of(request_)) {}
+      frames_(tape.modules(), tape.stacks(), form_of(request_), &tape.symbols(), request_.names) {}
 
 void SampleDump::append(fmt::memory_buffer& out, const CpuSample& sample) {
   if (!request_.json) {
@@ -154,8 +154,9 @@ void SampleDump::append(fmt::memory_buffer& out, const CpuSample& sample) {
   if (request_.stacks) {
     format_into(out, R"(,"frames":[)");
     const char* separator = "";
+    bool interrupted = false;
     frames_.each_node(sample.stack, [&](StackId node, std::uint64_t) {
-      format_into(out, "{}{}", separator, frames_.of(node, sample.time_us));
+      format_into(out, "{}{}", separator, frames_.of(node, sample.time_us, interrupted));
       separator = ",";
     });
     format_into(out, "]");

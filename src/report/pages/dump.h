@@ -27,6 +27,7 @@ struct DumpRequest {
   bool marks = true;       // what the program said about itself stands in between
   bool stacks = true;
   bool json = false;
+  NameForm names = NameForm::Short; // of functions, where the tape holds them
 };
 
 // The kernel's ids of threads by the tape's numbers.

@@ -158,9 +158,10 @@ void append_mark_json(fmt::memory_buffer& out, const Mark& mark) {
 }
 
 void append_stack(fmt::memory_buffer& out, const Event& event, FrameTexts& frames) {
+  bool interrupted = false;
   const std::uint64_t cut = frames.each_node(event.stack, [&](StackId node, std::uint64_t) {
     put(out, "        ");
-    put(out, frames.of(node, event.time_us));
+    put(out, frames.of(node, event.time_us, interrupted));
     out.push_back('\n');
   });
   if (cut == wire::kRootCut) put(out, "        (outer frames unknown)\n");
@@ -186,11 +187,11 @@ void append_event_json(fmt::memory_buffer& out, const Event& event, std::uint32_
     if (cut == wire::kRootCut) put(out, R"(,"cut":"unknown")");
     if (cut == wire::kRootTooDeep) put(out, R"(,"cut":"depth")");
     put(out, R"(,"frames":[)");
-    bool first = true;
+    bool first = true, interrupted = false;
     frames->each_node(event.stack, [&](StackId node, std::uint64_t) {
       if (!first) out.push_back(',');
       first = false;
-      put(out, frames->of(node, event.time_us));
+      put(out, frames->of(node, event.time_us, interrupted));
     });
     out.push_back(']');
   }

@@ -148,8 +148,9 @@ std::string info_json(const std::string& name, const TapeReader& tape, const Tap
   {
     JsonList top(out, "{\n  ", "\n}", ",\n  ");
     top.text("tape", name);
-    top.text("format", fmt::format("{}.{}", tape.header().version_major, tape.header().version_minor));
-    top.text("recorded", local_time_text(tape.header().start_realtime_ns));
+    const TapeHeader& header = tape.header();
+    top.text("format", header.damaged ? "unknown" : fmt::format("{}.{}", header.version_major, header.version_minor));
+    top.text("recorded", header.damaged ? "unknown" : local_time_text(header.start_realtime_ns));
     top.number("start_realtime_ns", tape.header().start_realtime_ns);
     top.number("pid", tape.header().pid);
     top.name("command");
@@ -188,9 +189,10 @@ std::string info_json(const std::string& name, const TapeReader& tape, const Tap
         entry.number("bytes", type.bytes);
       }
     }
+    top.number("missing_events", facts.damage.missing_events);
     top.name("damage");
     JsonList array = lines_array(out);
-    for (const Damage& damage : tape.damage()) {
+    for (const Damage& damage : facts.damage.places) {
       array.item();
       JsonList entry = inline_object(out);
       entry.number("offset", damage.offset);

@@ -25,8 +25,10 @@ public:
       : tape_(tape), facts_(facts), list_all_(list_all) {}
 
   std::string of(const std::string& name) {
-    print("{}: {}, format {}.{}\n\n", name, exact_bytes_text(tape_.file_bytes()), tape_.header().version_major,
-          tape_.header().version_minor);
+    const TapeHeader& header = tape_.header();
+    print("{}: {}, format {}\n\n", printable(name), exact_bytes_text(tape_.file_bytes()),
+          header.damaged ? "unknown: the file header is damaged"
+                         : fmt::format("{}.{}", header.version_major, header.version_minor));
     run();
     totals();
     losses();
@@ -61,8 +63,9 @@ private:
     if (!facts_.command.empty()) line("command", "{}", command_text(facts_.command));
     if (!meta("directory").empty()) line("directory", "{}", meta("directory"));
     if (!meta("options").empty()) line("options", "{}", meta("options"));
-    line("recorded", "{}, pid {}{}", local_time_text(tape_.header().start_realtime_ns), tape_.header().pid,
-         meta("host").empty() ? "" : ", on " + meta("host"));
+    line("recorded", "{}, pid {}{}",
+         tape_.header().damaged ? "at an unknown time" : local_time_text(tape_.header().start_realtime_ns),
+         tape_.header().pid, meta("host").empty() ? "" : ", on " + meta("host"));
     line("duration", "{}", duration_text(facts_.summary.duration_us));
     line("ended", "{}", ending_text(facts_.summary, facts_.finished, facts_.abandoned));
   }
@@ -107,17 +110,16 @@ private:
     if (!facts_.finished)
       line(label, "unknown: only a finished tape says");
     else if (facts_.summary.losses.empty())
-      line(label, "nothing");
+      line(label, "nothing{}", facts_.damage.empty() ? "" : " while recording; but the tape was damaged since");
     label = "not seen";
     for (const std::string& sentence : unseen_programs(tape_.meta())) {
       line(label, "{}", sentence);
       label = "";
     }
-    label = "damaged";
-    for (const std::string& sentence : damage_sentences(tape_.damage())) {
-      line(label, "{}", sentence);
-      label = "";
-    }
+    if (facts_.damage.empty()) return;
+    line("damaged", "{}", damage_sentence(facts_.damage, facts_.uncounted_events()));
+    if (facts_.damage.places.size() < 2) return;
+    for (const std::string& sentence : damage_sentences(facts_.damage.places)) line("", "{}", sentence);
   }
 
   void kinds() {

@@ -64,14 +64,18 @@ private:
     return Unit{};
   }
 
-  void add(std::string name, std::string title, std::vector<StackCost> costs, Measure measure = Measure::Bytes) {
+  void add(std::string name, std::string title, std::vector<StackCost> costs, Measure measure = Measure::Bytes,
+           bool changes = false) {
     request_.filter.apply(view_.names(), costs);
     std::vector<RuntimePool> runtime;
     if (!request_.show_runtime) runtime = RuntimePools(view_.names()).take_from(costs);
     const Cost total = sum_of(costs);
     TreeOptions options = request_.tree;
+    options.changes = changes;
     // Blocks of no bytes weigh something all the same.
-    options.measure = total.bytes == 0 ? Measure::Blocks : measure;
+    const bool any_bytes =
+        std::any_of(costs.begin(), costs.end(), [](const StackCost& row) { return row.cost.bytes != 0; });
+    options.measure = any_bytes ? measure : Measure::Blocks;
     page_.trees.push_back({std::move(name), std::move(title), std::move(costs), total, options, std::move(runtime)});
   }
 
@@ -153,23 +157,29 @@ private:
   Result<> add_marks() {
     const std::vector<Mark> snapshots = snapshots_of(numbered(view_.marks()));
     if (snapshots.empty()) return Error{ErrorCode::Usage, "the program set no marks on this tape"};
-    std::optional<Moment> first;
-    Moment before{0, 0, "the start"};
+    struct Snapshot {
+      std::string name;
+      std::vector<StackCost> live;
+    };
+    std::optional<Snapshot> first;
+    Snapshot before{"the start", {}};
     for (const Mark& mark : snapshots) {
-      const Moment now{mark.event, mark.time_us, "'" + printable(mark.name) + "'"};
-      const std::string name = moment_text(now);
-      if (wants(Section::Snapshots)) add("snapshot", "Live at " + name, live_costs(view_, now, sizes_, where_));
-      if (wants(Section::Deltas)) add("delta", "New at " + name + " since " + before.label, new_between(before, now));
-      if (wants(Section::Cumulative) && first)
-        add("cumulative", "New at " + name + " since " + first->label, new_between(*first, now));
+      const Moment moment{mark.event, mark.time_us, "'" + printable(mark.name) + "'"};
+      Snapshot now{moment.label, live_costs(view_, moment, sizes_, where_)};
+      const std::string name = moment_text(moment);
+      const auto add_change = [&](const char* kind, const Snapshot& from) {
+        add(kind, "Change at " + name + " since " + from.name, change_of(from.live, now.live), Measure::Bytes, true);
+      };
+      if (wants(Section::Snapshots)) add("snapshot", "Live at " + name, now.live);
+      if (wants(Section::Deltas)) add_change("delta", before);
+      if (wants(Section::Cumulative) && first) add_change("cumulative", *first);
       if (!first) first = now;
-      before = now;
+      before = std::move(now);
     }
+    if (wants(Section::Cumulative) && snapshots.size() == 1 && request_.sections.size() == 1)
+      return Error{ErrorCode::Usage, "there is one snapshot on this tape, and --cumulative compares with the first; "
+                                     "--snapshots shows it"};
     return Unit{};
-  }
-
-  std::vector<StackCost> new_between(const Moment& from, const Moment& to) {
-    return window_costs(view_, from, to, WindowPart::StillLive, sizes_, where_);
   }
 
   const TapeView& view_;

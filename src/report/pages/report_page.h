@@ -25,8 +25,8 @@ enum class Section : std::uint8_t {
   Allocations, // ever allocated; with `from` or `to`, all in between
   Temporary,   // freed by the thread that made them as its very next event
   Snapshots,   // a tree per mark of the program: live then
-  Deltas,      // the same: new since the mark before
-  Cumulative,  // the same: new since the first mark
+  Deltas,      // the same: the change since the mark before, which may be negative
+  Cumulative,  // the same: the change since the first mark
   TotalPeak,   // blocks and mappings when both together were largest
   Mappings,    // three trees of the program's own mappings: resident at the peak, open at the end, ever made
   Cost,        // a table: CPU time in allocation functions

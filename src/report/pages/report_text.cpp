@@ -4,6 +4,7 @@
 
 #include "base/number_text.h"
 #include "report/figures/tree_text.h"
+#include "report/text/change_text.h"
 #include "report/text/json_writer.h"
 #include "report/text/mark_text.h"
 
@@ -14,13 +15,17 @@ constexpr std::size_t kCostRows = 20;
 
 // On a narrow terminal the size goes below the title, without its exact form when even that is too long.
 std::string heading(const ReportTree& tree, const TextStyle& style) {
-  const std::string blocks = " in " + count_of(tree.total.blocks, "block");
-  const std::string size = exact_bytes_text(tree.total.bytes) + blocks;
+  const bool changes = tree.options.changes;
+  const std::uint64_t bytes = tree.total.bytes;
+  const std::string blocks = changes ? ", " + signed_count_text(signed_of(tree.total.blocks)) +
+                                           (magnitude(tree.total.blocks) == 1 ? " block" : " blocks")
+                                     : " in " + count_of(tree.total.blocks, "block");
+  const std::string size = (changes ? signed_exact_bytes_text(signed_of(bytes)) : exact_bytes_text(bytes)) + blocks;
   if (style.width == 0 || columns_of(tree.title) + 2 + columns_of(size) <= style.width)
     return style.bold(tree.title) + ": " + size + "\n";
   const bool fits = columns_of(size) + 2 <= style.width;
   return style.bold(shortened(tree.title, style.width)) + "\n  " +
-         (fits ? size : bytes_text(tree.total.bytes) + blocks) + "\n";
+         (fits ? size : (changes ? signed_bytes_text(signed_of(bytes)) : bytes_text(bytes)) + blocks) + "\n";
 }
 
 // What was set apart: together with the tree it is everything.
@@ -52,8 +57,13 @@ void write_moments_json(JsonWriter& json, const std::vector<Mark>& marks) {
 
 void write_report_tree_json(JsonWriter& json, const TapeView& view, const ReportTree& tree) {
   json.begin_object().field("name", std::string_view(tree.name)).field("title", std::string_view(tree.title));
-  json.field("bytes", tree.total.bytes).field("blocks", tree.total.blocks).key("tree");
-  write_tree_json(json, view.names(), view.tape().threads(), make_call_tree(view.names(), tree.costs, tree.options));
+  if (tree.options.changes)
+    json.field("bytes", signed_of(tree.total.bytes)).field("blocks", signed_of(tree.total.blocks));
+  else
+    json.field("bytes", tree.total.bytes).field("blocks", tree.total.blocks);
+  write_tree_json(json.key("tree"), view.names(), view.tape().threads(),
+                  make_call_tree(view.names(), tree.costs, tree.options),
+                  tree.options.changes ? TreeUnit::Changes : TreeUnit::Heap);
   if (!tree.runtime.empty()) write_runtime_json(json.key("runtime"), tree.runtime);
   json.end_object();
 }

@@ -7,6 +7,7 @@
 
 #include "analysis/heap/heap_model.h"
 #include "analysis/index/summary_of.h"
+#include "base/characters.h"
 #include "base/number_text.h"
 #include "base/signal_name.h"
 #include "report/text/inherited_text.h"
@@ -31,18 +32,18 @@ std::string word_text(const std::string& word) {
   static constexpr std::string_view kHarmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                                 "_-+=./:,@%^";
   if (!word.empty() && word.find_first_not_of(kHarmless) == word.npos) return word;
-  const bool has_controls =
-      std::any_of(word.begin(), word.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-  std::string text = has_controls ? "$'" : "'";
-  for (const char c : word) {
-    if (has_controls && (static_cast<unsigned char>(c) < 0x20 || c == 0x7f))
-      text += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    else if (c == '\'')
-      text += has_controls ? "\\'" : "'\\''";
-    else if (c == '\\' && has_controls)
+  // Within $'...' a shell reads \x1b and \u202e as printable() writes them.
+  const bool escaped = printable(word) != word;
+  std::string text = escaped ? "$'" : "'";
+  for (std::string_view rest = word; !rest.empty();) {
+    const std::string_view next = rest.substr(0, std::max<std::size_t>(first_character(rest).bytes, 1));
+    if (next == "'")
+      text += escaped ? "\\'" : "'\\''";
+    else if (next == "\\" && escaped)
       text += "\\\\";
     else
-      text += c;
+      text += printable(next);
+    rest.remove_prefix(next.size());
   }
   return text + "'";
 }
@@ -126,6 +127,7 @@ TapeFacts gather_facts(const TapeReader& tape) {
   if (facts.summary.events != 0) {
     facts.bytes_per_event = static_cast<double>(tape.file_bytes()) / static_cast<double>(facts.summary.events);
   }
+  facts.damage = damage_of(tape);
   return facts;
 }
 

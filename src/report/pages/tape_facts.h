@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "report/text/damage_text.h"
 #include "tape/contents.h"
 #include "tape/reader.h"
 
@@ -19,6 +20,10 @@ struct TapeFacts {
   std::uint64_t peak_rss_bytes = 0;
   std::vector<std::string> command; // the program's arguments
   double bytes_per_event = 0;       // of the whole file; 0 when there are no events
+  TapeDamage damage{};
+
+  // How many of the missing events the summary does not count.
+  std::uint64_t uncounted_events() const { return finished ? 0 : damage.missing_events; }
 };
 
 // Reads all events when the tape has no summary.

@@ -262,9 +262,9 @@ std::string verdict_text(const std::string& name, const Verdict& verdict) {
                                        : "; " + with_separators(verdict.failed_count) + " allocations failed";
   }
   if (verdict.problem_count == 0) {
-    out += fmt::format("{}: ok, {}{}{}\n", name, count_of(verdict.events, "event"), failed, end);
+    out += fmt::format("{}: ok, {}{}{}\n", printable(name), count_of(verdict.events, "event"), failed, end);
   } else {
-    out += fmt::format("{}: {} in {}{}{}{}\n", name, count_of(verdict.problem_count, "problem"),
+    out += fmt::format("{}: {} in {}{}{}{}\n", printable(name), count_of(verdict.problem_count, "problem"),
                        count_of(verdict.events, "event"), sorts, failed, end);
   }
   return out;

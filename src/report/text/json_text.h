@@ -8,7 +8,8 @@
 
 namespace heaptape {
 
-// Appends the text as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD.
+// Appends the text as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD, and what a
+// terminal would obey is escaped.
 void append_json_string(fmt::memory_buffer& out, std::string_view text);
 std::string json_string(std::string_view text);
 

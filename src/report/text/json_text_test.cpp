@@ -10,6 +10,10 @@ TEST(JsonText, QuotesAndControlCharactersAreEscaped) {
   EXPECT_EQ(json_string(""), R"("")");
 }
 
+TEST(JsonText, WhatATerminalObeysIsEscaped) {
+  EXPECT_EQ(json_string("\u009b31m\u202e\u2066"), R"("\u009b31m\u202e\u2066")");
+}
+
 TEST(JsonText, Utf8StaysAsItIs) { EXPECT_EQ(json_string("naïve 日本 🎞"), "\"naïve 日本 🎞\""); }
 
 TEST(JsonText, BytesThatAreNotUtf8AreReplacedOneByOne) {

@@ -91,7 +91,7 @@ std::string moments_text(const std::vector<Mark>& marks, const TextStyle& style)
     }
     const std::string words = mark_words(moments[i]);
     out += fmt::format("  {:>12} s  {:<11}  {}\n", seconds_text(moments[i].time_us), mark_kind_name(moments[i].kind),
-                       style.width > 50 ? shortened(words, style.width - 29) : words);
+                       style.width > 50 ? shortened(words, style.width - 31) : words);
   }
   return out + style.dim("  'heaptape checkpoints' shows the heap at and between them") + "\n";
 }

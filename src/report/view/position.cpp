@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
+#include <utility>
 
 #include "analysis/moment/event_search.h"
 #include "base/near_word.h"
@@ -121,10 +123,45 @@ private:
       return go_to_event(*number, moment);
     } else if (const auto time_us = parse_time_us(term)) {
       return go_to_time(*time_us, moment);
+    } else if (is_snapshot(term)) {
+      return go_to_snapshot(term.substr(0, term.find(' ')), moment);
     } else {
       rest_ = before;
       if (!take_longest_mark(moment)) return no_position();
     }
+    return Unit{};
+  }
+
+  // "next snapshot", "snapshot"; a mark of that name comes first.
+  bool is_snapshot(std::string_view term) const {
+    constexpr std::string_view kForms[] = {"snapshot",      "next snapshot",  "previous snapshot",
+                                           "prev snapshot", "first snapshot", "last snapshot"};
+    return std::find(std::begin(kForms), std::end(kForms), term) != std::end(kForms) &&
+           std::none_of(points_.marks.begin(), points_.marks.end(),
+                        [&](const Mark& mark) { return mark.name == term; });
+  }
+
+  Result<> go_to_snapshot(std::string_view which, Moment& moment) const {
+    const bool next = which == "next" || which == "snapshot", previous = which == "previous" || which == "prev";
+    if ((next || previous) && !points_.cursor)
+      return Error{ErrorCode::Usage, "'" + printable(whole_) +
+                                         "' is seen from a cursor, and there is none here; first and last snapshot "
+                                         "need none"};
+    const Mark* found = nullptr;
+    bool any = false;
+    for (const Mark& mark : points_.marks) {
+      if (mark.kind != MarkKind::Snapshot || mark.event > points_.end.event) continue;
+      any = true;
+      const auto at = std::pair(mark.event, mark.time_us);
+      const auto here = points_.cursor ? std::pair(points_.cursor->event, points_.cursor->time_us) : at;
+      if (found == nullptr && (which == "first" || (next && at > here))) found = &mark;
+      if (which == "last" || (previous && at < here)) found = &mark;
+    }
+    if (!any) return Error{ErrorCode::Usage, "the program made no snapshots on this tape (heaptape_snapshot())"};
+    if (found == nullptr)
+      return Error{ErrorCode::NotFound,
+                   std::string("there is no snapshot ") + (next ? "after" : "before") + " this moment"};
+    moment = {found->event, std::min(found->time_us, points_.end.time_us)};
     return Unit{};
   }
 

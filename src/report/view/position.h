@@ -5,6 +5,8 @@
 //   ^ or start        before the first event       $ or end          after the last
 //   total-peak        when most was live and mapped together
 //   @                 the cursor                   +N -N +2s -50ms   so far from the cursor
+//   first snapshot, last snapshot                  of the snapshots that the program made
+//   next snapshot, previous snapshot               the same, seen from the cursor; "snapshot" is the next one
 //
 // and sums of these: @-5, peak+1, $-100, 'loaded'+20ms. Marks whose names would be read as something else are written
 // in single quotes.

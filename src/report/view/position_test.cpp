@@ -50,6 +50,23 @@ TEST_F(Positions, ArePointsOfTheTape) {
   EXPECT_EQ(event("0.00005s"), 5u);
 }
 
+TEST_F(Positions, SnapshotsAreFoundFromTheCursor) {
+  EXPECT_EQ(find("next snapshot").error().sentence, "the program made no snapshots on this tape (heaptape_snapshot())");
+  for (const std::uint64_t at : {1, 4, 7, 9})
+    marks_.push_back({.name = "s", .event = at, .time_us = 10 * at, .kind = MarkKind::Snapshot});
+  EXPECT_EQ(event("next snapshot"), 7u);
+  EXPECT_EQ(event("snapshot"), 7u);
+  EXPECT_EQ(event("previous snapshot"), 4u);
+  EXPECT_EQ(event("prev snapshot"), 4u);
+  EXPECT_EQ(event("first snapshot"), 1u);
+  EXPECT_EQ(event("last snapshot"), 9u);
+  EXPECT_EQ(event("last snapshot-2"), 7u);
+  EXPECT_EQ(find("last snapshot", false).value().event, 9u);
+  EXPECT_FALSE(find("next snapshot", false).ok());
+  marks_.push_back({.name = "last snapshot", .event = 2, .time_us = 20});
+  EXPECT_EQ(event("last snapshot"), 2u) << "a mark of that name";
+}
+
 TEST_F(Positions, AddUp) {
   EXPECT_EQ(event("@-5"), 0u);
   EXPECT_EQ(event("peak+1"), 8u);

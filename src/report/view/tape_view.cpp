@@ -1,5 +1,7 @@
 #include "report/view/tape_view.h"
 
+#include <algorithm>
+
 namespace heaptape {
 
 Result<TapeView> TapeView::open(const std::string& path, const OpenView& options) {
@@ -31,7 +33,13 @@ Result<TapeView> TapeView::open(TapeReader opened, const std::string& path, cons
   parts->names = std::make_unique<StackNames>(tape.modules(), tape.stacks(), *symbols, options.names);
   parts->names->set_plumbing(std::move(plumbing));
   parts->marks = tape.marks();
+  parts->damage = damage_of(tape);
   return TapeView(std::move(parts));
+}
+
+std::uint64_t TapeView::uncounted_events() const {
+  const std::uint64_t gone = damage().all_events - std::min(damage().all_events, tape().event_count());
+  return gone + findings().unread_events;
 }
 
 PositionPoints TapeView::points() const {

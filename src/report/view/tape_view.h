@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "report/names/stack_names.h"
 #include "report/names/symbolize_tape.h"
+#include "report/text/damage_text.h"
 #include "report/text/time_text.h"
 #include "report/view/position.h"
 #include "symbols/demangle.h"
@@ -45,6 +46,11 @@ public:
   // No name at all was found, though there are stacks.
   bool nameless() const { return parts_->nameless; }
 
+  // What cannot be read of it.
+  const TapeDamage& damage() const { return parts_->damage; }
+  // How many of the missing events are in none of the figures, because the index was made without them.
+  std::uint64_t uncounted_events() const;
+
   // See position.h; there is no cursor.
   Result<Moment> moment(const std::string& text) const;
   PositionPoints points() const;
@@ -57,6 +63,7 @@ private:
     bool symbolized_here = false, nameless = false;
     std::unique_ptr<StackNames> names{};
     std::vector<Mark> marks{};
+    TapeDamage damage{};
   };
   explicit TapeView(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
