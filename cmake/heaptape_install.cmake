@@ -3,8 +3,8 @@
 #   lib/MULTIARCH/heaptape/libheaptape.so   in a folder of its own: it is preloaded, never linked against
 #   lib/MULTIARCH/heaptape/libheaptape.so-gdb.py   where gdb looks for it
 #   include/heaptape/*.h
-#   share/man/man1/heaptape*.1, and completions for bash, zsh and fish
-#   share/doc/heaptape/copyright, CHANGELOG.md
+#   share/man/man1/heaptape*.1, man5, man7, and completions for bash, zsh and fish
+#   share/doc/heaptape/copyright, CHANGELOG.md, guide/*.md, tape-format.md, definitions.md
 install(TARGETS heaptape RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS heaptape_recorder LIBRARY DESTINATION ${HEAPTAPE_INSTALL_RECORDER_DIR})
 # Without debug information, which is five times as large; `cmake --install BUILD --component debug` installs it beside.
@@ -37,6 +37,14 @@ install(
   DESTINATION ${CMAKE_INSTALL_DOCDIR}
   RENAME copyright)
 install(FILES ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# What the help and the manual refer to.
+install(
+  DIRECTORY ${PROJECT_SOURCE_DIR}/docs/guide
+  DESTINATION ${CMAKE_INSTALL_DOCDIR}
+  FILES_MATCHING
+  PATTERN "*.md")
+install(FILES ${PROJECT_SOURCE_DIR}/docs/tape-format.md ${PROJECT_SOURCE_DIR}/docs/definitions.md
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # The manual and the completions are made by the program itself: what they say is what it does.
 if(NOT HEAPTAPE_SANITIZE AND NOT HEAPTAPE_FUZZ)
@@ -45,9 +53,16 @@ if(NOT HEAPTAPE_SANITIZE AND NOT HEAPTAPE_FUZZ)
   add_custom_command(
     OUTPUT ${manual}/man/heaptape.1
     COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/make_manual.py $<TARGET_FILE:heaptape> ${manual}
-    DEPENDS heaptape ${PROJECT_SOURCE_DIR}/tools/make_manual.py)
+    DEPENDS heaptape ${PROJECT_SOURCE_DIR}/tools/make_manual.py ${PROJECT_SOURCE_DIR}/docs/guide/filters.md
+            ${PROJECT_SOURCE_DIR}/docs/guide/sql.md ${PROJECT_SOURCE_DIR}/docs/tape-format.md)
   add_custom_target(heaptape_manual ALL DEPENDS ${manual}/man/heaptape.1)
-  install(DIRECTORY ${manual}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  foreach(section 1 5 7)
+    install(
+      DIRECTORY ${manual}/man/
+      DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section}
+      FILES_MATCHING
+      PATTERN "*.${section}")
+  endforeach()
   install(FILES ${manual}/completions/heaptape DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
   install(FILES ${manual}/completions/_heaptape DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
   install(FILES ${manual}/completions/heaptape.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)

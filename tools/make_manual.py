@@ -4,23 +4,28 @@
     make_manual.py HEAPTAPE FOLDER
 
 HEAPTAPE is the built program; it is asked for its commands and the help of each. FOLDER gets man/heaptape.1,
-man/heaptape-COMMAND.1, and completions/ for bash, zsh and fish.
+man/heaptape-COMMAND.1, man/heaptape-TOPIC.7 and .5 (from docs/), and completions/ for bash, zsh and fish.
 """
 
 import re
 import subprocess
 import sys
+import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# Values worth completing, where the help names them only in a sentence.
-VALUES = {
-    "--color": "auto always never",
-    "--names": "short full mangled",
-    "--on-full": "wait drop",
-}
-FILE_OPTIONS = {"--output", "--suppressions", "--png", "--svg", "--dot", "--pdf", "--log"}
-FOLDER_OPTIONS = {"--debug-dir", "--sysroot"}
+GUIDE = Path(__file__).resolve().parents[1] / "docs"
+# Pages of the guide that are manual pages, too: (name, section, file, what apropos shows).
+TOPICS = [
+    ("heaptape-filters", 7, "guide/filters.md", "which events and blocks a question is about: --where"),
+    ("heaptape-sql", 7, "guide/sql.md", "the tables of heaptape sql"),
+    ("heaptape-tape", 5, "tape-format.md", "the format of tape files"),
+]
+
+# What a value is, by its name in the help: so completion knows what to offer where an option has no list of choices.
+FILES = {"FILE", "CORE", "SOCKET"}
+FOLDERS = {"DIR", "FOLDER"}
+MOMENTS = {"MOMENT", "POSITION"}
 
 # "  -o, --output FILE   what it does"; the value may also hang on the name: --cpu[=HZ]
 OPTION = re.compile(r"^ {0,6}((?:-\w, )?--?\w[\w-]*)(?: ?(\S+(?: \S+)*))?(?: {2,}(\S.*))?$")
@@ -38,6 +43,25 @@ class Option:
 
 
 @dataclass
+class Value:
+    """An option as the command itself declares it: what completion needs."""
+    names: list
+    place: str  # none, next, maybe, attached, series, word
+    name: str
+    choices: list
+    text: str
+
+    @property
+    def kind(self):
+        if self.choices:
+            return "choices"
+        for kind, names in (("files", FILES), ("folders", FOLDERS), ("moments", MOMENTS), ("pids", {"PID"}), ("tapes", {"TAPE", "BEFORE", "AFTER"})):
+            if self.name.split(" ")[0].strip("[].") in names:
+                return kind
+        return "other"
+
+
+@dataclass
 class Help:
     name: str
     usage: str = ""
@@ -45,10 +69,20 @@ class Help:
     description: list = field(default_factory=list)  # further paragraphs
     options: list = field(default_factory=list)
     more: list = field(default_factory=list)  # (title, lines); the title may be empty
+    values: list = field(default_factory=list)  # its options as a table
+
+    def value_options(self):
+        return [value for value in self.values if value.place not in ("none", "word")]
 
 
 def output_of(*command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def parse_table(text):
+    rows = [line.split("\t") for line in text.splitlines()]
+    return [Value([name for name in (short, long) if name], place, name, choices.split(), help_text)
+            for short, long, place, name, choices, help_text in rows]
 
 
 def parse_options(lines):
@@ -159,47 +193,161 @@ def main_page(text, pages, version):
     out += [".SH ENVIRONMENT", ".TP", "\\fBHEAPTAPE_*\\fR",
             "Options of \\fBheaptape\\-record\\fR(1) for programs that are started without it.",
             ".TP", "\\fBNO_COLOR\\fR", "When set, nothing is coloured unless \\-\\-color=always says so.",
-            ".TP", "\\fBPAGER\\fR", "Shows long answers of \\fBheaptape\\-shell\\fR(1); empty: none.",
+            ".TP", "\\fBHEAPTAPE_PAGER\\fR, \\fBPAGER\\fR",
+            "Shows long answers on a terminal (default: less); empty, or \\fBheaptape \\-\\-no\\-pager\\fR: none.",
             ".TP", "\\fBDEBUGINFOD_URLS\\fR", "Where debug files may be asked for.",
             ".SH EXIT STATUS", "0 when all went well, 1 when the answer is no (a budget is exceeded, a tape is damaged), 2 when "
-            "there was trouble; \\fBheaptape record\\fR ends with the program's own status."]
+            "there was trouble; \\fBheaptape record\\fR ends with the program's own status.",
+            ".SH SEE ALSO", ", ".join(f"\\fB{roff(name)}\\fR({section})" for name, section, _, _ in TOPICS) + ",",
+            "and the guide in /usr/share/doc/heaptape/guide"]
+    return "\n".join(out) + "\n"
+
+
+def inline(text):
+    """A line of Markdown as roff: code and emphasis in their fonts, links by their text."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    parts = re.split(r"(`[^`]+`|\*\*[^*]+\*\*|(?<![\w*])\*[^*]+\*(?![\w*]))", text)
+    out = ""
+    for part in parts:
+        if part.startswith("`"):
+            out += f"\\fB{roff(part[1:-1])}\\fR"
+        elif part.startswith("**"):
+            out += f"\\fB{roff(part[2:-2])}\\fR"
+        elif part.startswith("*") and part.endswith("*") and len(part) > 2:
+            out += f"\\fI{roff(part[1:-1])}\\fR"
+        else:
+            out += part.replace("\\", "\\e").replace("-", "\\-")
+    return "\\&" + out if out.startswith((".", "'")) else out
+
+
+def plain_cells(line):
+    cells = [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
+    return [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", cell).replace("`", "").replace("**", "") for cell in cells]
+
+
+def table(rows):
+    """A table as aligned text; the last column is wrapped."""
+    cells = [plain_cells(row) for row in rows if not re.fullmatch(r"[\s|:-]+", row)]
+    columns = max(map(len, cells))
+    cells = [row + [""] * (columns - len(row)) for row in cells]
+    widths = [max(len(row[i]) for row in cells) for i in range(columns - 1)]
+    left = sum(widths) + 2 * len(widths)
+    lines = []
+    for row in cells:
+        head = "".join(cell.ljust(width) + "  " for cell, width in zip(row, widths))
+        wrapped = textwrap.wrap(row[-1], max(30, 78 - left)) or [""]
+        lines += [(head + wrapped[0]).rstrip(), *(" " * left + more for more in wrapped[1:])]
+    return lines
+
+
+def topic_page(name, section, file, purpose, version):
+    """A page of the guide as a manual page."""
+    out = [f'.TH {roff(name.upper())} {section} "" "heaptape {roff(version)}" "heaptape"', ".SH NAME",
+           f"{roff(name)} \\- {roff(purpose)}", ".SH DESCRIPTION"]
+    lines = (GUIDE / file).read_text().split("\n")
+    at, fresh = 0, True
+    while at < len(lines):
+        line = lines[at]
+        at += 1
+        if line.startswith("```"):
+            end = lines.index("```", at)
+            out += [".PP", ".RS 2", ".nf", *(roff(code) for code in lines[at:end]), ".fi", ".RE"]
+            at, fresh = end + 1, True
+        elif line.startswith("|"):
+            rows = [line]
+            while at < len(lines) and lines[at].startswith("|"):
+                rows.append(lines[at])
+                at += 1
+            out += [".PP", ".nf", *(roff(row) for row in table(rows)), ".fi"]
+            fresh = True
+        elif line.startswith("# "):
+            continue
+        elif line.startswith("#"):
+            out.append((".SH " if line.startswith("## ") else ".SS ") + f'"{roff(line.lstrip("# ").replace("`", ""))}"')
+            fresh = False
+        elif found := re.match(r"(\s*)(?:[-*]|\d+\.) (.*)", line):
+            out += [".IP \\(bu 2", inline(found[2])]
+            fresh = False
+        elif not line.strip():
+            fresh = True
+        else:
+            if fresh:
+                out.append(".PP")
+            out.append(inline(line.strip()))
+            fresh = False
+    out += [".SH SEE ALSO", "\\fBheaptape\\fR(1)"]
     return "\n".join(out) + "\n"
 
 
 # ----------------------------------------------------------------------------------------------------------- completions
+# Lists that change (processes, marks) are asked of heaptape itself: heaptape --complete pids|moments [WORDS of the line].
+
+BASH_KINDS = {
+    "files": "compopt -o filenames; COMPREPLY=($(compgen -f -- \"$word\"))",
+    "folders": "compopt -o filenames; COMPREPLY=($(compgen -d -- \"$word\"))",
+    "pids": "_heaptape_lines pids",
+    "moments": "_heaptape_lines moments",
+    "tapes": "_heaptape_tapes",
+    "other": "COMPREPLY=()",
+}
+
+
+def bash_values(page):
+    """The branches of a case on the option before the word."""
+    out = []
+    for value in page.value_options():
+        if value.place == "attached" and not value.choices:
+            continue
+        if value.place in ("maybe", "attached") and value.kind == "other":
+            continue
+        names = "|".join(value.names)
+        action = f"COMPREPLY=($(compgen -W '{' '.join(value.choices)}' -- \"$word\"))" if value.choices else BASH_KINDS[value.kind]
+        out.append(f"        {names}) {action}; return ;;")
+    return "\n".join(out)
 
 
 def option_words(page):
-    return [name for option in page.options for name in option.names]
-
-
-def values_of(option):
-    return VALUES.get(option.long, "")
+    return [name for value in page.values if value.place != "word" for name in value.names] + ["--help"]
 
 
 def bash_completion(pages):
     cases = []
     for page in pages:
-        cases.append(f"    {page.name}) options='{' '.join(option_words(page))}' ;;")
-    taking = sorted({name for page in pages for option in page.options if option.value and not option.value.startswith("[")
-                     for name in option.names})
-    fixed = "\n".join(f"    {name}) COMPREPLY=($(compgen -W '{words}' -- \"$word\")); return ;;" for name, words in VALUES.items())
+        cases.append(f"    {page.name})\n      options='{' '.join(option_words(page))}'\n      case $before in\n{bash_values(page)}\n"
+                     f"        '') ;;\n      esac ;;")
+    taking = sorted({name for page in pages if page.name == "record" for value in page.value_options() if value.place == "next"
+                     for name in value.names})
+    names = " ".join(page.name for page in pages)
     return f"""# bash completion of heaptape; made by tools/make_manual.py
+_heaptape_tapes() {{
+  compopt -o filenames
+  COMPREPLY=($(compgen -f -X '!*.tape' -- "$word") $(compgen -d -- "$word"))
+}}
+# What heaptape lists, a line each; what stands behind a tab is for people.
+_heaptape_lines() {{
+  local line IFS=$'\\n'
+  while read -r line; do
+    line=${{line%%$'\\t'*}}
+    [[ $line == "$word"* ]] && COMPREPLY+=("$(printf %q "$line")")
+  done < <("${{COMP_WORDS[0]}}" --complete "$1" "${{COMP_WORDS[@]:1}}" 2>/dev/null)
+}}
 _heaptape() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}} command=${{COMP_WORDS[1]}} options='' i
   COMPREPLY=()
+  # "--by=fun" comes as three words.
+  if [[ $word == = ]]; then word=''; elif [[ $before == = ]]; then before=${{COMP_WORDS[COMP_CWORD - 2]}}; fi
   if ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W '{' '.join(page.name for page in pages)} help --help --version' -- "$word"))
+    if [[ $word == */* ]]; then
+      compopt -o filenames
+      COMPREPLY=($(compgen -f -- "$word"))
+      return
+    fi
+    COMPREPLY=($(compgen -W '{names} help --help --version' -- "$word") $(compgen -f -X '!*.tape' -- "$word"))
     return
   fi
   case $command in
-    help) COMPREPLY=($(compgen -W '{' '.join(page.name for page in pages)}' -- "$word")); return ;;
+    help) COMPREPLY=($(compgen -W '{names}' -- "$word")); return ;;
 {chr(10).join(cases)}
-  esac
-  case $before in
-{fixed}
-    {'|'.join(sorted(FOLDER_OPTIONS))}) compopt -o filenames; COMPREPLY=($(compgen -d -- "$word")); return ;;
-    {'|'.join(sorted(FILE_OPTIONS))}|-o) compopt -o filenames; COMPREPLY=($(compgen -f -- "$word")); return ;;
   esac
   if [[ $command == record ]]; then
     # What follows the program is the program's.
@@ -207,7 +355,7 @@ _heaptape() {{
       case ${{COMP_WORDS[i]}} in
         --) ((++i)); break ;;
         {'|'.join(taking) or '--none'}) ((++i)) ;;
-        -*) ;;
+        -*|=) ;;
         *) break ;;
       esac
     done
@@ -224,8 +372,7 @@ _heaptape() {{
   if [[ $word == -* ]]; then
     COMPREPLY=($(compgen -W "$options" -- "$word"))
   else
-    compopt -o filenames
-    COMPREPLY=($(compgen -f -X '!*.tape' -- "$word") $(compgen -d -- "$word"))
+    _heaptape_tapes
   fi
 }}
 complete -F _heaptape heaptape
@@ -236,31 +383,52 @@ def zsh_text(text):
     return text.replace("'", "'\\''").replace("[", "\\[").replace("]", "\\]").replace(":", "\\:")
 
 
-def zsh_option(option):
-    text = zsh_text(" ".join(option.text))
-    action = ""
-    if option.value:
-        kind = "_files" if option.long in FILE_OPTIONS else "_files -/" if option.long in FOLDER_OPTIONS else " "
-        action = f":{zsh_text(option.value.strip('[]='))}:{f'({values_of(option)})' if values_of(option) else kind}"
-    return [f"'*{name}[{text}]{action}'" for name in option.names]
+ZSH_KINDS = {"files": "_files", "folders": "_files -/", "pids": "_heaptape_lines pids", "moments": "_heaptape_lines moments",
+             "tapes": '_files -g "*.tape"', "other": " "}
+
+
+def zsh_option(value):
+    text, out = zsh_text(value.text), []
+    for name in value.names:
+        if value.place == "none":
+            out.append(f"'*{name}[{text}]'")
+            continue
+        action = f"({' '.join(value.choices)})" if value.choices else ZSH_KINDS[value.kind]
+        # An attached value comes behind "="; one that may be left out has two colons.
+        joint = {"attached": "=-", "next": "=" if name.startswith("--") else "", "series": ""}.get(value.place, "")
+        colons = "::" if value.place in ("maybe", "attached") else ":"
+        out.append(f"'*{name}{joint}[{text}]{colons}{zsh_text(value.name.strip('[]=') or 'value')}:{action}'")
+    return out
 
 
 def zsh_completion(pages):
     names = "\n".join(f"    '{page.name}:{zsh_text(page.purpose)}'" for page in pages)
     cases = []
     for page in pages:
-        words = " \\\n      ".join(word for option in page.options for word in zsh_option(option))
+        words = " \\\n      ".join([*(word for value in page.values if value.place != "word" for word in zsh_option(value)),
+                                    "'--help[show this help]'"])
         rest = "'*::program:_normal'" if page.name == "record" else "'*:tape:_files -g \"*.tape\"'"
-        cases.append(f"    {page.name}) _arguments {words} \\\n      {rest} ;;")
+        cases.append(f"    {page.name}) _arguments -s {words} \\\n      {rest} ;;")
     return f"""#compdef heaptape
 # zsh completion of heaptape; made by tools/make_manual.py
+# What heaptape lists, a line each; what stands behind a tab describes it.
+_heaptape_lines() {{
+  local -a found
+  local line tab=$'\\t'
+  for line in ${{(f)"$($_heaptape_program --complete $1 $words 2>/dev/null)"}}; do
+    found+=("${{${{line%%$tab*}}//:/\\\\:}}:${{line#*$tab}}")
+  done
+  _describe -V $1 found
+}}
 _heaptape() {{
   local -a commands
+  local _heaptape_program=$words[1]
   commands=(
 {names}
   )
   if ((CURRENT == 2)); then
     _describe command commands
+    _files
     return
   fi
   local command=$words[2]
@@ -268,6 +436,7 @@ _heaptape() {{
   ((CURRENT--))
   case $command in
 {chr(10).join(cases)}
+    help) _describe command commands ;;
   esac
 }}
 _heaptape "$@"
@@ -278,18 +447,29 @@ def fish_text(text):
     return text.replace("\\", "\\\\").replace("'", "\\'")
 
 
+FISH_KINDS = {"files": " -r -F", "folders": " -x -a '(__fish_complete_directories)'",
+              "pids": " -x -a '(heaptape --complete pids 2>/dev/null)'",
+              "moments": " -x -a '(heaptape --complete moments (commandline -opc)[2..-1] 2>/dev/null)'",
+              "tapes": " -x -a '(__fish_complete_suffix .tape)'", "other": " -x"}
+
+
 def fish_completion(pages):
     out = ["# fish completion of heaptape; made by tools/make_manual.py", "complete -c heaptape -f"]
     for page in pages:
         out.append(f"complete -c heaptape -n __fish_use_subcommand -a {page.name} -d '{fish_text(page.purpose)}'")
+    out.append("complete -c heaptape -n __fish_use_subcommand -k -a '(__fish_complete_suffix .tape)'")
     for page in pages:
         seen = f"-n '__fish_seen_subcommand_from {page.name}'"
-        for option in page.options:
-            names = " ".join(f"-l {n[2:]}" if n.startswith("--") else f"-s {n[1:]}" for n in option.names)
+        for value in page.values:
+            if value.place == "word":
+                continue
+            names = " ".join(f"-l {n[2:]}" if n.startswith("--") else f"-s {n[1:]}" for n in value.names)
             more = ""
-            if option.value:
-                more = f" -x -a '{values_of(option)}'" if values_of(option) else " -r -F"
-            out.append(f"complete -c heaptape {seen} {names}{more} -d '{fish_text(' '.join(option.text))}'")
+            if value.place != "none":
+                more = f" -x -a '{' '.join(value.choices)}'" if value.choices else FISH_KINDS[value.kind]
+            if value.place in ("attached", "maybe"):
+                more = more.replace(" -x", " -f").replace(" -r", "")
+            out.append(f"complete -c heaptape {seen} {names}{more} -d '{fish_text(value.text)}'")
         what = "-a '(__fish_complete_subcommand)'" if page.name == "record" else "-a '(__fish_complete_suffix .tape)'"
         out.append(f"complete -c heaptape {seen} -k {what}")
     return "\n".join(out) + "\n"
@@ -301,11 +481,15 @@ def main():
     heaptape, folder = sys.argv[1], Path(sys.argv[2])
     version = output_of(heaptape, "--version").split()[1]
     pages = [parse_help(name, output_of(heaptape, name, "--help")) for name in output_of(heaptape, "--commands").split()]
+    for page in pages:
+        page.values = parse_table(output_of(heaptape, page.name, "--list-options"))
     man, completions = folder / "man", folder / "completions"
     man.mkdir(parents=True, exist_ok=True)
     completions.mkdir(parents=True, exist_ok=True)
     for page in pages:
         (man / f"heaptape-{page.name}.1").write_text(command_page(page, version))
+    for name, section, file, purpose in TOPICS:
+        (man / f"{name}.{section}").write_text(topic_page(name, section, file, purpose, version))
     (man / "heaptape.1").write_text(main_page(output_of(heaptape, "--help"), pages, version))
     (completions / "heaptape").write_text(bash_completion(pages))
     (completions / "_heaptape").write_text(zsh_completion(pages))

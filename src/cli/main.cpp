@@ -162,6 +162,7 @@ int run(Arguments arguments) {
   if (name == "--version" || name == "-V" || name == "version" || (name == "-v" && rest.empty()))
     return print(version_text() + "\n");
   if (name == "--commands") return print(command_names());
+  if (name == "--complete") return complete(rest);
   if (name == "--help" || name == "-h" || (name == "help" && rest.empty())) return print(kHelp);
 
   static constexpr const char* kHelpOption = "--help";

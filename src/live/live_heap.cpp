@@ -44,17 +44,25 @@ std::vector<StackTally> LiveHeap::take_changes() {
   return changes;
 }
 
-std::vector<StackTally> LiveHeap::largest(std::size_t most) const {
+std::vector<StackTally> LiveHeap::largest(std::size_t most, TableSort sort) const {
+  const auto figure = [&](std::uint32_t row) {
+    const StackTally& tally = tallies()[row];
+    return sort == TableSort::Allocated ? tally.allocated.bytes
+           : sort == TableSort::Blocks  ? tally.live().blocks
+                                        : tally.live().bytes;
+  };
   std::vector<std::uint32_t> order(tallies().size());
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   const auto middle = order.begin() + static_cast<std::ptrdiff_t>(std::min(most, order.size()));
   std::partial_sort(order.begin(), middle, order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    const std::uint64_t left = tallies()[a].live().bytes, right = tallies()[b].live().bytes;
+    const std::uint64_t left = figure(a), right = figure(b);
     return left != right ? left > right : a < b;
   });
   std::vector<StackTally> found;
   for (auto row = order.begin(); row != middle; ++row) {
-    if (tallies()[*row].live().blocks != 0) found.push_back(tallies()[*row]);
+    const StackTally& tally = tallies()[*row];
+    const Cost counted = sort == TableSort::Allocated ? tally.allocated : tally.live();
+    if (counted.blocks != 0) found.push_back(tally);
   }
   return found;
 }

@@ -16,6 +16,7 @@
 #include "analysis/heap/heap_ledger.h"
 #include "analysis/heap/live_map.h"
 #include "base/ids.h"
+#include "collector/options/live_options.h"
 #include "tape/event.h"
 
 namespace heaptape {
@@ -54,8 +55,8 @@ public:
 
   // All stacks that ever made a block, in the order of their first; a stack keeps its place.
   const std::vector<StackTally>& tallies() const { return stacks().tallies; }
-  // The `most` with the largest live bytes, the largest first; equal ones by age.
-  std::vector<StackTally> largest(std::size_t most) const;
+  // The `most` with the largest figure, the largest first; equal ones by age. Those with nothing of it are left out.
+  std::vector<StackTally> largest(std::size_t most, TableSort sort = TableSort::Live) const;
 
 private:
   // Remembers of a block the row of its stack, in place of the event that made it.

@@ -110,7 +110,7 @@ public:
     }
     if (options_.top_every_us != 0) {
       job.table = true;
-      job.largest = heap_.largest(options_.top_rows);
+      job.largest = heap_.largest(options_.top_rows, options_.top_sort);
     }
     job.end = summary;
     due_.push_back(std::move(job));
@@ -153,7 +153,7 @@ private:
   void take_table(std::uint64_t time_us) {
     LiveJob job = make_job(time_us);
     job.table = true;
-    job.largest = heap_.largest(options_.top_rows);
+    job.largest = heap_.largest(options_.top_rows, options_.top_sort);
     due_.push_back(std::move(job));
   }
 

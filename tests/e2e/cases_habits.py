@@ -1,6 +1,7 @@
 """What users of other tools type first, and mistakes of typing: it does what it means, or one line says what does."""
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -239,6 +240,38 @@ def the_first_lines_fit_the_width_of_the_terminal(test):
             lines = [line for line in shown.splitlines() if not line.startswith("heaptape: ")]
             wide = [line for line in lines[:8] if len(line) > columns] if words[0] == "report" else [line for line in lines if len(line) > columns]
             equal(wide, [], f"lines of {words[0]} {words[1:-1]} wider than {columns}")
+
+
+@case
+def a_range_that_can_hold_nothing_is_refused(test):
+    path = recorded(test)
+    for words, expected in ((["--from", "5", "--to", "2"], "--from 5 is later than --to 2"), (["--from", "1000000000"], "there is no event 1,000,000,000"),
+                            (["--from", "2s", "--to", "1s"], "--from 2s is later than --to 1s"), (["--from", "9999s"], "is past the end of the tape")):
+        check(expected in refused(test, "dump", *words, path), refused(test, "dump", *words, path))
+    equal(len(demand("dump", "--no-stacks", "--kind", "alloc,release,realloc,map", "--from", "3", "--to", "3", path).splitlines()) <= 1, True, "one event")
+
+
+@case
+def every_reader_refuses_what_is_not_a_tape_with_the_same_sentence(test):
+    path = recorded(test)
+    data = path.read_bytes()
+    (test.work / "folder.tape").mkdir()
+    for name, content in (("text.tape", b"just some text\n" * 9), ("short.tape", data[:40]), ("empty.tape", b"")):
+        (test.work / name).write_bytes(content)
+    for name in ("folder.tape", "text.tape", "short.tape", "empty.tape"):
+        said = {refused(test, *words, name) for words in (["report"], ["info"], ["top", "--once"], ["dump"], ["verify"])}
+        equal(len(said), 1, f"sentences about {name}: {said}")
+    (test.work / "cut.tape").write_bytes(data[:len(data) * 2 // 3])
+    for words in (["report"], ["top", "--once"]):
+        check(b"cut.tape has no end: the recording was cut off" in run(test, *words, "cut.tape").err, f"{words} of a cut tape")
+
+
+@case
+def the_last_line_of_a_recording_is_exact_to_the_byte(test):
+    outcome = run(test, "record", "-o", "exact.tape", program("ends"), "status", "0")
+    facts = json.loads(demand("info", "--json", test.work / "exact.tape"))
+    peak, live = facts["peak_bytes"], facts["live_bytes"]
+    check(f"peak {peak:,} byte".encode() in outcome.err and f"still live {live:,} byte".encode() in outcome.err, outcome.err)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness import HEAPTAPE, case, check, equal, installed, main
-from tape import demand
+from harness import HEAPTAPE, case, check, equal, installed, main, program
+from tape import demand, heaptape
 
 MAKER = Path(__file__).resolve().parents[2] / "tools" / "make_manual.py"
 
@@ -78,6 +78,38 @@ def bash_completes_commands_options_values_and_tapes(test):
     equal(completed(test, "report", "--color", "a"), {"auto", "always"}, "values")
     equal(completed(test, "report", "a"), {"a.tape"}, "tapes")
     check("other.txt" not in completed(test, "report", ""), "other files are no tapes")
+
+
+@case
+def bash_offers_values_and_not_tapes_behind_an_option(test):
+    test.fresh_work()
+    (test.work / "a.tape").touch()
+    for words, expected in ((["report", "--by", ""], {"function", "line", "file", "module", "thread", "size"}),
+                            (["export", "--format", "p"], {"pprof"}), (["report", "--names", ""], {"short", "full", "mangled"}),
+                            (["top", "--sort", "t"], {"temporary"}), (["sql", "--format", ""], {"table", "csv", "json"})):
+        equal(completed(test, *words), expected, f"values of {words}")
+    equal(completed(test, "report", "--threshold", ""), set(), "a number is not a tape")
+
+
+@case
+def completion_asks_for_programs_and_moments(test):
+    tape = test.recording_of([program("leak_hunt")]).tapes[0].path
+    moments = dict(line.split("\t") for line in demand("--complete", "moments", "report", tape, "--at", "").splitlines())
+    check({"start", "peak", "end", "configuration loaded", "quiet again"} <= set(moments), f"moments: {moments}")
+    equal(heaptape("--complete", "pids").returncode, 0, "programs")
+
+
+@case
+def every_page_that_the_help_refers_to_is_made(test):
+    folder = made(test) / "man"
+    pages = {path.stem for path in folder.iterdir()}
+    for name in ("", *commands()):
+        text = demand(*filter(None, [name]), "--help")
+        missing = [page for page in re.findall(r"man (heaptape[a-z-]*)", text) if page not in pages]
+        equal(missing, [], f"manual pages that the help of {name or 'heaptape'} refers to")
+        check("docs/" not in text, f"the help of {name or 'heaptape'} refers to what is installed")
+    for page in ("heaptape-filters.7", "heaptape-sql.7", "heaptape-tape.5"):
+        check((folder / page).stat().st_size > 1000, page)
 
 
 @case

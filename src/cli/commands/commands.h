@@ -40,5 +40,7 @@ int stop(Arguments arguments);
 int flush(Arguments arguments);
 int where(Arguments arguments);
 int gdb(Arguments arguments);
+// For the completions of shells: 'pids' or 'moments', then the words of the command line; a line each.
+int complete(Arguments arguments);
 
 } // namespace heaptape::cli

@@ -1,6 +1,7 @@
 // heaptape dump: every event of a tape, in order.
 #include <algorithm>
 
+#include "base/number_text.h"
 #include "cli/commands/commands.h"
 #include "cli/options/choose_tape.h"
 #include "cli/options/command_line.h"
@@ -50,6 +51,23 @@ bool is_time(const std::string& position) {
   return position.empty() || (parsed.ok() && parsed.value().is_time);
 }
 
+// A range that cannot hold anything is a mistake; an empty list would hide it.
+Result<> check_range(const DumpOptions& options, const EventFilter& filter, const TapeReader& tape) {
+  if (!filter.from) return Unit{};
+  const Position& from = *filter.from;
+  if (filter.to && filter.to->is_time == from.is_time && from.value > filter.to->value)
+    return Error{ErrorCode::Usage, fmt::format("--from {} is later than --to {}; swap them", options.from, options.to)};
+  if (!from.is_time && from.value > tape.event_count()) {
+    const std::string there = tape.event_count() == 0 ? "none" : "1 to " + with_separators(tape.event_count());
+    return Error{ErrorCode::Usage,
+                 fmt::format("there is no event {}; the tape holds {}", with_separators(from.value), there)};
+  }
+  if (from.is_time && tape.summary() && from.value > tape.summary()->duration_us)
+    return Error{ErrorCode::Usage, fmt::format("--from {} is past the end of the tape, which is at {} s", options.from,
+                                               seconds_text(tape.summary()->duration_us))};
+  return Unit{};
+}
+
 // `view`: for positions that are not plain.
 Result<EventFilter> make_filter(const DumpOptions& options, const TapeReader& tape, const TapeView* view) {
   EventFilter filter;
@@ -63,6 +81,7 @@ Result<EventFilter> make_filter(const DumpOptions& options, const TapeReader& ta
     if (!moment) return moment.error();
     *position = Position{false, std::max<std::uint64_t>(moment.value().event, 1)};
   }
+  if (const Result<> checked = check_range(options, filter, tape); !checked) return checked.error();
   if (!options.kinds.empty()) {
     Result<KindSet> kinds = KindSet::parse(options.kinds);
     if (!kinds) return kinds.error();
@@ -118,7 +137,7 @@ int dump(Arguments arguments) {
             "only events of these kinds, separated by commas: malloc, free, new[], ... or the groups alloc, "
             "release, map, pool");
   list.text("--where FILTER", options.where,
-            "only events that match, such as 'size>1M and fn~parse' (docs/guide/filters.md)");
+            "only events that match, such as 'size>1M and fn~parse' (man heaptape-filters)");
   list.flag("--no-stacks", options.no_stacks, "leave out the call stacks: one line per event");
   list.flag("--cpu", options.cpu, "print the samples of the CPU profile instead of events");
   list.flag("--json", options.json, "print one JSON object per line");

@@ -90,8 +90,11 @@ int live_top(const LiveRequest& arguments, const TapeChoice& tape, const std::st
   if (!sort.empty()) {
     const Result<TopOrder> order = live_order(sort);
     if (!order) return fail(order.error());
-    if (options.plain && order.value() != TopOrder::Live)
-      return fail({ErrorCode::Usage, "--once and --every always sort by live; leave --sort out"});
+    if (options.plain) {
+      const Result<TableSort> table = parse_table_sort(sort);
+      if (!table) return fail({ErrorCode::Usage, "with --once and --every, --sort " + table.error().sentence});
+      options.table_sort = table.value();
+    }
     options.order = order.value();
   }
   if (!arguments.every.empty()) {

@@ -97,7 +97,7 @@ int print_tables(const LiveTop& options, Followed& followed) {
     while (followed.poll(kEventsAtOnce)) {}
     const bool last = followed.ended() || followed.abandoned() || g_interrupted != 0;
     const TopMoment moment = followed.moment();
-    const std::vector<StackTally> rows = followed.view().heap().largest(options.rows);
+    const std::vector<StackTally> rows = followed.view().heap().largest(options.rows, options.table_sort);
     std::string text;
     if (options.json) {
       JsonWriter json;
@@ -116,6 +116,8 @@ int print_tables(const LiveTop& options, Followed& followed) {
       failed = !output.finish();
     }
     ++printed;
+    // As every command that reads says it of a tape that was cut off.
+    if (followed.abandoned()) say(options.tape + " has no end: the recording was cut off; this is what it holds");
     if (last || (options.count != 0 && printed >= options.count)) break;
     // The end of the program is worth a table of its own, at once.
     next += std::chrono::microseconds(options.every_us);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "collector/options/live_options.h"
 #include "live/top_screen.h"
 #include "report/text/text_style.h"
 
@@ -21,7 +22,8 @@ struct LiveTop {
   bool frames = false;
   bool json = false;
   std::string output{}; // empty: standard output
-  TopOrder order = TopOrder::Live;
+  TopOrder order = TopOrder::Live; // of the full screen
+  TableSort table_sort = TableSort::Live;
   TextStyle style{};
 };
 

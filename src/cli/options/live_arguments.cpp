@@ -25,6 +25,10 @@ void LiveArguments::add(OptionList& list) {
   list.flag("--max-live-report", report_, "with --max-live: only report, once");
   list.text("--top-every TIME", top_every_, "print the largest stacks at this interval, and at exit");
   list.text("--top-rows N", top_rows_, "with --top-every: print N stacks (default: 10)");
+  list.text("--top-sort FIGURE", top_sort_,
+            "with --top-every: sort by bytes in use (live, the default), bytes ever allocated, or blocks in use")
+      .one_of({"live", "allocated", "blocks"})
+      .also({"total", "count"});
   list.flag("--top-first", top_first_, "with --top-every: largest first, not last");
   list.text("--top-file FILE", top_file_, "with --top-every: write to this file instead of standard error");
 }
@@ -46,6 +50,7 @@ Result<> LiveArguments::take(CollectorOptions& options) const {
                                 take_value("--log-keep", log_keep_, at_least(0), live.log_keep),
                                 take_value("--max-live", max_live_, parse_bytes, live.max_live_bytes),
                                 take_value("--top-every", top_every_, parse_interval_us, live.top_every_us),
+                                take_value("--top-sort", top_sort_, parse_table_sort, live.top_sort),
                                 take_value("--top-rows", top_rows_, at_least(1), live.top_rows)}) {
     if (!taken) return taken.error();
   }
@@ -59,8 +64,8 @@ Result<> LiveArguments::take(CollectorOptions& options) const {
     return Error{ErrorCode::Usage, std::string(what) + " has no effect without " + other};
   };
   if (live.max_live_report && live.max_live_bytes == 0) return needs("--max-live-report", "--max-live SIZE");
-  if (live.top_every_us == 0 && (live.top_first || !live.top_file.empty() || !top_rows_.empty()))
-    return needs("--top-rows, --top-first or --top-file", "--top-every TIME");
+  if (live.top_every_us == 0 && (live.top_first || !live.top_file.empty() || !top_rows_.empty() || !top_sort_.empty()))
+    return needs("--top-rows, --top-sort, --top-first or --top-file", "--top-every TIME");
   if (!live.log && (live.log_all || !churn_.empty() || !every_.empty() || !signal_.empty() || !log_max_.empty() ||
                     !log_keep_.empty()))
     return needs("--log-...", "--log");

@@ -18,7 +18,7 @@ public:
 
 private:
   std::optional<std::string> log_; // empty: the usual name
-  std::string churn_, every_, signal_, log_max_, log_keep_, max_live_, top_every_, top_rows_, top_file_;
+  std::string churn_, every_, signal_, log_max_, log_keep_, max_live_, top_every_, top_rows_, top_sort_, top_file_;
   bool all_ = false, no_tape_ = false, report_ = false, top_first_ = false;
 };
 

@@ -91,7 +91,7 @@ void ReportOptions::add_filters(OptionList& list) {
 }
 
 void ReportOptions::add_where(OptionList& list) {
-  list.text("--where FILTER", where_, "only blocks that match, such as 'size>1M and fn~parse' (docs/guide/filters.md)");
+  list.text("--where FILTER", where_, "only blocks that match, such as 'size>1M and fn~parse' (man heaptape-filters)");
 }
 
 void ReportOptions::add_suppressions(OptionList& list) {

@@ -54,6 +54,13 @@ Result<int> parse_log_signal(const std::string& text) {
   return usage("'" + text + "' cannot be used; choose USR1, USR2, HUP, ALRM or WINCH");
 }
 
+Result<TableSort> parse_table_sort(const std::string& text) {
+  if (text == "live") return TableSort::Live;
+  if (text == "allocated" || text == "total") return TableSort::Allocated;
+  if (text == "blocks" || text == "count") return TableSort::Blocks;
+  return usage("must be live, allocated or blocks, not '" + text + "'");
+}
+
 Result<std::uint32_t> parse_count(const std::string& text, std::uint32_t least) {
   std::uint32_t count = 0;
   const auto [rest, status] = std::from_chars(text.data(), text.data() + text.size(), count);
@@ -93,6 +100,7 @@ Result<LiveOptions> live_options_from(const Lookup& lookup, const std::string& d
   read("HEAPTAPE_TOP_EVERY", parse_interval_us, options.top_every_us);
   read("HEAPTAPE_TOP_ROWS", at_least(1), options.top_rows);
   read("HEAPTAPE_TOP_FIRST", parse_switch, options.top_first);
+  read("HEAPTAPE_TOP_SORT", parse_table_sort, options.top_sort);
   if (const auto file = lookup("HEAPTAPE_TOP_FILE"); file && !file->empty())
     options.top_file = in_directory(directory, *file);
   if (failure) return *failure;
@@ -120,6 +128,8 @@ std::vector<std::string> live_variables(const LiveOptions& options, const std::s
   if (options.top_every_us != 0) add("HEAPTAPE_TOP_EVERY", std::to_string(options.top_every_us) + "us");
   number("HEAPTAPE_TOP_ROWS", options.top_rows, usual.top_rows);
   if (options.top_first) add("HEAPTAPE_TOP_FIRST", "1");
+  if (options.top_sort != TableSort::Live)
+    add("HEAPTAPE_TOP_SORT", options.top_sort == TableSort::Allocated ? "allocated" : "blocks");
   if (!options.top_file.empty()) add("HEAPTAPE_TOP_FILE", in_directory(directory, options.top_file));
   return variables;
 }

@@ -7,7 +7,7 @@
 //   HEAPTAPE_LOG_SIGNAL    USR1, ... (--log-signal)              HEAPTAPE_MAX_LIVE_REPORT 1 (--max-live-report)
 //   HEAPTAPE_LOG_ALL       1: all sources (--log-all)            HEAPTAPE_TOP_EVERY      time (--top-every)
 //   HEAPTAPE_TOP_FILE      where to instead of stderr            HEAPTAPE_TOP_ROWS       rows (--top-rows)
-//   HEAPTAPE_TOP_FIRST     1: the largest first (--top-first)
+//   HEAPTAPE_TOP_FIRST     1: the largest first (--top-first)    HEAPTAPE_TOP_SORT       allocated, ... (--top-sort)
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,9 @@
 #include "base/result.h"
 
 namespace heaptape {
+
+// What the rows of a table of a running program are sorted by: bytes in use, bytes ever allocated, blocks in use.
+enum class TableSort : std::uint8_t { Live, Allocated, Blocks };
 
 struct LiveOptions {
   bool log = false;
@@ -40,6 +43,7 @@ struct LiveOptions {
   std::string top_file{};         // empty: stderr
   std::uint32_t top_rows = 10;
   bool top_first = false; // the largest first
+  TableSort top_sort = TableSort::Live;
 
   bool wanted() const { return log || max_live_bytes != 0 || top_every_us != 0; }
 };
@@ -50,6 +54,9 @@ Result<std::uint64_t> parse_interval_us(const std::string& text);
 Result<int> parse_log_signal(const std::string& text);
 // How many, from `least` to a million.
 Result<std::uint32_t> parse_count(const std::string& text, std::uint32_t least);
+
+// "live", "allocated" or "blocks"; also "total" and "count".
+Result<TableSort> parse_table_sort(const std::string& text);
 
 // Reads the variables above; `lookup(name)` gives one. `directory`: where a log goes that is not named with a whole
 // path; may be empty.

@@ -40,6 +40,12 @@ std::string bytes_text(std::uint64_t bytes) {
   return decimal(amount, amount < 10 ? 2 : 1) + " " + kUnits[unit];
 }
 
+// "1,062,344 bytes (1.06 MB)": reports say the same to the byte, and here it can be seen.
+std::string exact_text(std::uint64_t bytes) {
+  const std::string exact = grouped(bytes) + (bytes == 1 ? " byte" : " bytes");
+  return bytes < 1000 ? exact : exact + " (" + bytes_text(bytes) + ")";
+}
+
 // "0 lost", "12 lost (ring full)"; stacks that miss their outer frames are events with less detail, not lost ones.
 std::string losses_text(const Summary& summary) {
   std::uint64_t lost = 0;
@@ -85,7 +91,7 @@ std::string summary_text(const CollectorResult& result) {
     text = samples + time;
   } else {
     text = grouped(summary.events) + (summary.events == 1 ? " event" : " events") + time + "peak " +
-           bytes_text(summary.peak_bytes) + ", still live " + bytes_text(summary.live_bytes) + " in " +
+           exact_text(summary.peak_bytes) + ", still live " + exact_text(summary.live_bytes) + " in " +
            grouped(summary.live_blocks) + (summary.live_blocks == 1 ? " block, " : " blocks, ") +
            (result.cpu_samples != 0 ? samples + ", " : "");
   }

@@ -22,8 +22,8 @@ CollectorResult good_result() {
 
 TEST(SummaryText, SaysWhatWasRecordedInOneLine) {
   EXPECT_EQ(summary_text(good_result()),
-            "1,234,567 events in 2.31 s, peak 12.3 MB, still live 1.20 MB in 345 blocks, 0 lost -> "
-            "heaptape.sqlite3.4711.tape (1.80 MB, 1.46 bytes/event)");
+            "1,234,567 events in 2.31 s, peak 12,300,000 bytes (12.3 MB), still live 1,200,000 bytes (1.20 MB) in "
+            "345 blocks, 0 lost -> heaptape.sqlite3.4711.tape (1.80 MB, 1.46 bytes/event)");
 }
 
 TEST(SummaryText, CpuSamplesAreBesideTheEventsOrAlone) {
@@ -78,7 +78,8 @@ TEST(SummaryText, AnEmptyRecordingDividesByNothing) {
   result.summary = {};
   result.tape_bytes = 900;
   EXPECT_EQ(summary_text(result),
-            "0 events in 0.00 s, peak 0 B, still live 0 B in 0 blocks, 0 lost -> heaptape.sqlite3.4711.tape (900 B)");
+            "0 events in 0.00 s, peak 0 bytes, still live 0 bytes in 0 blocks, 0 lost -> "
+            "heaptape.sqlite3.4711.tape (900 B)");
 }
 
 } // namespace

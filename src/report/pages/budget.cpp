@@ -10,6 +10,12 @@
 namespace heaptape {
 namespace {
 
+// A size to compare with another: exact when rounding would hide the difference.
+std::string size_beside(std::uint64_t bytes, std::uint64_t other) {
+  const bool hidden = bytes != other && bytes_text(bytes) == bytes_text(other);
+  return hidden ? with_separators(bytes) + " bytes" : bytes_text(bytes);
+}
+
 class Budget {
 public:
   Budget(const TapeView& view, FrameFilter& filter, Suppressions& suppressions)
@@ -44,7 +50,8 @@ private:
     if (!limit) return;
     std::vector<StackCost> list = costs(kind);
     const std::uint64_t value = sum_of(list).bytes;
-    verdicts_.push_back({name, fmt::format("{}: {}, allowed {}", what, exact_bytes_text(value), bytes_text(*limit)),
+    verdicts_.push_back({name, fmt::format("{}: {}, allowed {}", what, exact_bytes_text(value),
+                                              size_beside(*limit, value)),
                          value, *limit, std::move(list)});
   }
 
@@ -72,8 +79,8 @@ private:
       std::vector<StackCost> list = window_costs(view_, first, now, WindowPart::StillLive);
       filter_.apply(view_.names(), list);
       verdicts_.push_back({"no-growth",
-                           fmt::format("growth: {} at {}, {} at {}", bytes_text(before), printable(first.label),
-                                       bytes_text(after), printable(now.label)),
+                           fmt::format("growth: {} at {}, {} at {}", size_beside(before, after),
+                                       printable(first.label), size_beside(after, before), printable(now.label)),
                            after, before, std::move(list)});
     }
     return Unit{};
