@@ -6,7 +6,7 @@ namespace heaptape {
 namespace {
 
 std::string remark(std::string path, Meta meta = {}) {
-  const Module module{.path = std::move(path)};
+  const Module module{.path = std::move(path), .build_id = {}, .segments = {}};
   return python_remark(std::span(&module, 1), meta);
 }
 

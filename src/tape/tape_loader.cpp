@@ -64,6 +64,11 @@ public:
     for (OddCall& call : tape_.odd_calls.calls) {
       if (call.stack.value >= tape_.stacks.size()) call.stack = StackId();
     }
+    // A block from before the fork was live, though the collector of this process alone could not know it.
+    std::erase_if(tape_.odd_calls.calls, [&](const OddCall& call) {
+      const std::vector<std::uint64_t>& released = tape_.inherited_releases;
+      return call.kind == OddKind::NotLive && std::binary_search(released.begin(), released.end(), call.event);
+    });
     std::stable_sort(tape_.odd_calls.calls.begin(), tape_.odd_calls.calls.end(),
                      [](const OddCall& a, const OddCall& b) { return a.event < b.event; });
     for (auto& [id, thread] : threads_) tape_.threads.push_back(std::move(thread));

@@ -16,7 +16,7 @@ protected:
 
   TapeReader tape(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& frames) { // pc, first use
     auto writer = TapeWriter::create({.path = path_, .overwrite = true, .start_realtime_ns = 1, .pid = 4711});
-    const Module module{.path = "/bin/app", .start = 0x1000, .end = 0x9000};
+    const Module module{.path = "/bin/app", .build_id = {}, .start = 0x1000, .end = 0x9000, .segments = {}};
     std::vector<StackNode> nodes{{StackId(), 0x2000}};
     std::vector<Mark> marks;
     for (const auto& [pc, time_us] : frames) {
