@@ -268,12 +268,8 @@ std::optional<std::string> misplaced_option(const OptionList& list, const std::s
     const char* option;
     std::vector<std::string> formats;
   };
-  const Owners all[] = {{"--value", {"folded", "svg"}},
-                        {"--blocks", {"folded", "svg"}},
-                        {"--label", {"gprof2dot"}},
-                        {"--events", {"csv"}},
-                        {"--threshold", {"massif"}},
-                        {"--all-frames", {"html"}},
+  const Owners all[] = {{"--value", {"folded", "svg"}}, {"--blocks", {"folded", "svg"}}, {"--label", {"gprof2dot"}},
+                        {"--events", {"csv"}},          {"--threshold", {"massif"}},     {"--all-frames", {"html"}},
                         {"--no-plumbing", {"folded"}}};
   for (const auto& [option, formats] : all) {
     if (!list.given(option) || std::find(formats.begin(), formats.end(), format) != formats.end()) continue;
