@@ -22,10 +22,10 @@ struct ResidentRun {
 
 // One look at all pages. The program went on meanwhile.
 struct Residency {
-  std::uint64_t time_us = 0;        // when it began
-  std::uint64_t rss_bytes = 0;      // resident by the kernel's own count, at that time
-  bool whole = false;               // every mapping was looked at
-  std::vector<ResidentRun> runs{};  // by address, not overlapping
+  std::uint64_t time_us = 0;       // when it began
+  std::uint64_t rss_bytes = 0;     // resident by the kernel's own count, at that time
+  bool whole = false;              // every mapping was looked at
+  std::vector<ResidentRun> runs{}; // by address, not overlapping
   friend bool operator==(const Residency&, const Residency&) = default;
 };
 

@@ -22,6 +22,13 @@ def need_gdb(test):
     return gdb
 
 
+def need_calls_from_gdb(test):
+    """gdb 13 cannot restore the registers of some processors after a call, whatever the program is."""
+    tried = test.run([need_gdb(test), "-nx", "-batch", "-ex", "break main", "-ex", "run", "-ex", "call (int)getpid()", "-ex", "call (int)getpid()",
+                      program("pointers")], env={"DEBUGINFOD_URLS": ""})
+    need(b"$2 = " in tried.out, "this gdb cannot call functions of a program on this processor")
+
+
 def debug(test, name, commands, input=""):
     """Runs a program in `heaptape record --debugger`, commands given on standard input; returns what gdb and the program say."""
     need_gdb(test)
@@ -54,12 +61,14 @@ def where_tells_of_live_freed_and_unknown_pointers(test):
 
 @case
 def a_plain_call_works_without_the_commands(test):
+    need_calls_from_gdb(test)
     text, _ = debug(test, "pointers", ["break stop_here", "RUN", "call (int)heaptape_where(live)"])
     expect(text, r"Len:    777 bytes", r"make_widget\n +at /.*pointers\.cpp:\d+:\d+", r"\$1 = 1")
 
 
 @case
 def it_works_when_stopped_inside_malloc(test):
+    need_calls_from_gdb(test)
     commands = ["break stop_here", "RUN", "set $p = live", "break __libc_malloc", "continue", "bt 3", "heaptape where $p",
                 "call (int)heaptape_where($p)"]
     text, _ = debug(test, "pointers", commands, input="grow 5\n")

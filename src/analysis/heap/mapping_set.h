@@ -90,8 +90,9 @@ template <class Listener>
 bool MappingSet::apply(const Event& event, Listener&& listener) {
   const Range range = pages_of(event.address, event.size);
   bool known = true;
-  MappingPiece piece{range.begin, range.end, event.number, event.time_us, event.stack, event.thread, false,
-                     event.old_size == kReservedOnly && event.kind != EventKind::Mremap};
+  MappingPiece piece{
+      range.begin, range.end,    event.number, event.time_us,
+      event.stack, event.thread, false,        event.old_size == kReservedOnly && event.kind != EventKind::Mremap};
   switch (event.kind) {
   case EventKind::Munmap: return cut(range, listener);
   case EventKind::MmapAnonymous: piece.anonymous = true; break;

@@ -97,7 +97,7 @@ private:
   std::uint64_t epoch_ = 1;
   std::vector<Saved> rows_; // by owner's number
   std::unordered_map<StackId, StackRow> stacks_;
-  std::map<std::uint64_t, Counted> open_;           // those that count, by where they begin
+  std::map<std::uint64_t, Counted> open_;         // those that count, by where they begin
   std::unordered_set<std::uint64_t> with_blocks_; // events whose mappings hold blocks
   std::uint64_t open_bytes_ = 0;
   // No mapping that counts is in here; so a block in here changes nothing.

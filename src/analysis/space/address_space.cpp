@@ -134,7 +134,7 @@ private:
     SpaceRange range;
     range.begin = piece.begin;
     range.end = piece.end;
-    range.committed = range.bytes();
+    range.committed = piece.reserved ? 0 : range.bytes();
     range.kind = kind;
     range.permissions = {'?', '?', '?', 'p'};
     table_.put(range);

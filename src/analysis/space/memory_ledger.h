@@ -29,17 +29,17 @@ struct MemoryLedger {
   // False: nobody looked at the pages. The lines are then estimates for the sample with most resident memory: what was live or mapped
   // may not have been touched, and what belongs to nothing else is in `other`.
   bool from_pages = false;
-  bool whole = false;          // from_pages: all mappings were looked at
-  std::uint64_t rss_bytes = 0; // resident in all
-  std::uint64_t recorder_bytes = 0;     // of it: heaptape's own tables and library
-  std::uint64_t peak_rss_bytes = 0;     // the highest value ever, as the kernel kept it; 0: not known
-  std::uint64_t heap_bytes = 0;         // live blocks
-  std::uint64_t mapping_bytes = 0;      // the program's own mappings without a file
-  std::uint64_t held_bytes = 0;         // an allocator's: free blocks, headers, padding
+  bool whole = false;               // from_pages: all mappings were looked at
+  std::uint64_t rss_bytes = 0;      // resident in all
+  std::uint64_t recorder_bytes = 0; // of it: heaptape's own tables and library
+  std::uint64_t peak_rss_bytes = 0; // the highest value ever, as the kernel kept it; 0: not known
+  std::uint64_t heap_bytes = 0;     // live blocks
+  std::uint64_t mapping_bytes = 0;  // the program's own mappings without a file
+  std::uint64_t held_bytes = 0;     // an allocator's: free blocks, headers, padding
   std::uint64_t stack_bytes = 0;
-  std::uint64_t file_bytes = 0;  // program, libraries with their data, files, shared memory
-  std::uint64_t other_bytes = 0; // the rest
-  std::size_t stacks = 0;        // that had pages in memory
+  std::uint64_t file_bytes = 0;       // program, libraries with their data, files, shared memory
+  std::uint64_t other_bytes = 0;      // the rest
+  std::size_t stacks = 0;             // that had pages in memory
   std::vector<OwnerShare> blocks{};   // heap_bytes by owner; by owner
   std::vector<StackShare> mappings{}; // mapping_bytes by stack; by stack
 

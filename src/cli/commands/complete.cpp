@@ -17,8 +17,7 @@ namespace {
 void print_programs(Output& output) {
   const Result<std::vector<LiveRecording>> all = live_recordings();
   if (!all) return;
-  for (const LiveRecording& one : all.value())
-    output.print("{}\t{}\n", one.pid, printable(base_name(one.program)));
+  for (const LiveRecording& one : all.value()) output.print("{}\t{}\n", one.pid, printable(base_name(one.program)));
 }
 
 // Of the tape on the command line, or of the newest here.

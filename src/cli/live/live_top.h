@@ -21,7 +21,7 @@ struct LiveTop {
   bool largest_first = false;
   bool frames = false;
   bool json = false;
-  std::string output{}; // empty: standard output
+  std::string output{};            // empty: standard output
   TopOrder order = TopOrder::Live; // of the full screen
   TableSort table_sort = TableSort::Live;
   TextStyle style{};

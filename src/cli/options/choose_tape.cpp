@@ -144,8 +144,7 @@ bool is_tape(const std::string& path) {
 }
 
 std::string take_tape_at_end(std::vector<std::string>& words) {
-  if (words.empty() ||
-      !(words.back().ends_with(".tape") || is_tape(words.back()) || words.back().ends_with(".run")))
+  if (words.empty() || !(words.back().ends_with(".tape") || is_tape(words.back()) || words.back().ends_with(".run")))
     return {};
   std::string tape = std::move(words.back());
   words.pop_back();

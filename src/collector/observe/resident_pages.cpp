@@ -103,7 +103,10 @@ std::optional<ResidentPages::Look> ResidentPages::go_on(std::uint64_t most_ns) {
   if (!looking_) return std::nullopt;
   const std::uint64_t begin_ns = monotonic_ns(), cpu_begin_ns = cpu_time_ns();
   bool good = true;
-  while (good && !parts_.empty() && monotonic_ns() - begin_ns < most_ns) good = step();
+  do {
+    if (parts_.empty()) break;
+    good = step();
+  } while (good && monotonic_ns() - begin_ns < most_ns);
   cost_ns_ += cpu_time_ns() - cpu_begin_ns;
   if (good && !parts_.empty()) return std::nullopt;
   looking_ = false;

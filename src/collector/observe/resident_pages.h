@@ -47,7 +47,7 @@ public:
   // Begins a look at these mappings, which are in order. Not while it is looking.
   void begin(const std::vector<MappedRange>& ranges, const MapNames& names);
   bool looking() const { return looking_; }
-  // Looks on for about this long. At the end gives the runs; nothing when the kernel does not say, or the program is gone.
+  // Looks on for about this long, and always a little. At the end gives the runs; nothing when the kernel does not say, or the program is gone.
   struct Look {
     std::vector<ResidentRun> runs;
     bool whole = false;

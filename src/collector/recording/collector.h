@@ -51,10 +51,10 @@ struct CollectorResult {
   UniqueFd tape_fd; // the tape itself, whatever its name is by now; open for reading and writing
   std::string log;  // of the watcher, likewise
   std::uint64_t tape_bytes = 0;
-  std::string problem;               // one sentence when something went wrong, else empty
-  bool told = false;                 // the user has seen it already
-  bool whole = true;                 // all that was recorded is on the tape: names and index may follow
-  std::string program{};             // its name
+  std::string problem;   // one sentence when something went wrong, else empty
+  bool told = false;     // the user has seen it already
+  bool whole = true;     // all that was recorded is on the tape: names and index may follow
+  std::string program{}; // its name
   pid_t pid = 0;
   std::string run{};                 // the folder that the tape is in, if that is a run's
   std::vector<std::string> before{}; // programs that the process was before, "NAME -> TAPE"

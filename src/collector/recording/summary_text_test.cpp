@@ -77,9 +77,8 @@ TEST(SummaryText, AnEmptyRecordingDividesByNothing) {
   CollectorResult result = good_result();
   result.summary = {};
   result.tape_bytes = 900;
-  EXPECT_EQ(summary_text(result),
-            "0 events in 0.00 s, peak 0 bytes, still live 0 bytes in 0 blocks, 0 lost -> "
-            "heaptape.sqlite3.4711.tape (900 B)");
+  EXPECT_EQ(summary_text(result), "0 events in 0.00 s, peak 0 bytes, still live 0 bytes in 0 blocks, 0 lost -> "
+                                  "heaptape.sqlite3.4711.tape (900 B)");
 }
 
 } // namespace

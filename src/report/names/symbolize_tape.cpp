@@ -158,7 +158,7 @@ private:
 
 void add_run_time_names(const TapeReader& tape, const RunTimeSource& run_time, TapeSymbols& found) {
   RunTimeNames names = name_run_time_code(tape, [&] { return run_time(tape); });
-  if (names.addresses == 0) return;
+  if (names.named == 0) return;
   found.modules.push_back({.path = "[jit]", .addresses = names.addresses, .named = names.named, .lined = names.lined});
   for (RunTimeCode& code : names.codes) found.symbols.add_run_time(std::move(code));
 }

@@ -50,8 +50,8 @@ private:
     if (!limit) return;
     std::vector<StackCost> list = costs(kind);
     const std::uint64_t value = sum_of(list).bytes;
-    verdicts_.push_back({name, fmt::format("{}: {}, allowed {}", what, exact_bytes_text(value),
-                                              size_beside(*limit, value)),
+    verdicts_.push_back({name,
+                         fmt::format("{}: {}, allowed {}", what, exact_bytes_text(value), size_beside(*limit, value)),
                          value, *limit, std::move(list)});
   }
 
@@ -79,8 +79,8 @@ private:
       std::vector<StackCost> list = window_costs(view_, first, now, WindowPart::StillLive);
       filter_.apply(view_.names(), list);
       verdicts_.push_back({"no-growth",
-                           fmt::format("growth: {} at {}, {} at {}", size_beside(before, after),
-                                       printable(first.label), size_beside(after, before), printable(now.label)),
+                           fmt::format("growth: {} at {}, {} at {}", size_beside(before, after), printable(first.label),
+                                       size_beside(after, before), printable(now.label)),
                            after, before, std::move(list)});
     }
     return Unit{};

@@ -18,7 +18,7 @@ namespace heaptape {
 struct MemoryPage {
   std::optional<MemoryLedger> ledger{}; // nullopt: the kernel was never asked
   Worst heap{}, mappings{};             // of the ledger, by function
-  Worst total_peak{};                   // heap and mappings together at their peak; of nothing when there are no mappings
+  Worst total_peak{}; // heap and mappings together at their peak; of nothing when there are no mappings
 };
 MemoryPage make_memory_page(const TapeView& view, FrameFilter& filter);
 

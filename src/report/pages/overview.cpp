@@ -36,7 +36,8 @@ void add_unseen_events(const TapeView& view, std::vector<std::string>& sentences
   }
   const Findings& findings = view.findings();
   const bool is_told = !view.tape().odd_calls().calls.empty(); // under "wrong", and better
-  if (const std::uint64_t unknown = truly_unknown(view.tape(), findings.totals.unknown_releases); unknown != 0 && !is_told) {
+  if (const std::uint64_t unknown = truly_unknown(view.tape(), findings.totals.unknown_releases);
+      unknown != 0 && !is_told) {
     sentences.push_back(count_of(unknown, "block") + " freed that " + (unknown == 1 ? "was" : "were") +
                         " not live then; 'heaptape verify' tells double frees");
   }

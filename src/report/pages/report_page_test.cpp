@@ -54,10 +54,11 @@ TEST_F(ReportPages, TheFirstPageSaysWhatHappenedAndWhatIsNotKnown) {
   EXPECT_EQ(all.substr(0, all.find("\n\n")),
             R"(heaptape  server --port   pid 4711   1.103 s   3,000 events   3 threads
   peak   74.8 TB at 844.37 ms (event 2,174)
+         74.8 TB with own mappings, at 844.37 ms (event 2,174): 74.8 TB heap + 2.11 MB mappings
   live   4.40 TB in 86 blocks at the end
   churn  170.5 TB allocated in 1,616 blocks; 46.7 % of the blocks freed within 1 ms, 14.7 % at once
-  RSS    1.05 MB at 10 us = 524.3 kB anonymous + 524.3 kB files; the live heap was 2.11 MB, so not all of it was touched
-  seen   100.0 % of the anonymous memory; 7 events lost; all stacks whole
+  RSS    1.05 MB at its peak, at 10 us: 50.0 % files, 50.0 % other
+  seen   50.0 % of the resident memory; 7 events lost; all stacks whole
          ring full: 7 events dropped because the program outran the recording (--on-full=drop)
          28 blocks freed that were not live then; 'heaptape verify' tells double frees
   ended  killed by SIGKILL: a note)");
@@ -89,8 +90,9 @@ TEST_F(ReportPages, JsonOfTheFirstPageHasTheSameFigures) {
       R"("peak_bytes":74766790734693,"peak_event":2174,"peak_us":844368,"live_bytes":4398047048669,"live_blocks":86,)"))
       << all;
   EXPECT_TRUE(contains(
-      all, R"x("not_seen":["ring full: 7 events dropped because the program outran the recording (--on-full=drop)",)x"
-           R"("28 blocks freed that were not live then; 'heaptape verify' tells double frees"],"odd_calls":[],"worst":{"peak":[)"))
+      all,
+      R"x("not_seen":["ring full: 7 events dropped because the program outran the recording (--on-full=drop)",)x"
+      R"("28 blocks freed that were not live then; 'heaptape verify' tells double frees"],"odd_calls":[],"worst":{"peak":[)"))
       << all;
   EXPECT_TRUE(contains(
       all, R"("marks":[],"trees":[{"name":"peak","title":"Peak at 0.844368 s, event 2,174","bytes":74766790734693,)"
