@@ -29,7 +29,7 @@ constexpr std::string_view kPidHelp =
     "instead of TAPE: a program that is being recorded, by its id or name ('heaptape ps'), up to now";
 
 constexpr std::string_view kProcessHelp =
-    "if TAPE is a run ('record --follow'): which process, by id or name (default: the one with the largest peak)";
+    "if TAPE is a run ('record --follow'): which process, by id or name (default: the one that needed most memory)";
 
 // One too many ends in a choice of both, which is refused.
 void take_pid(TapeChoice& tape, const std::string& text) {
@@ -107,7 +107,7 @@ Result<> choose_in_run(TapeChoice& tape) {
   tape.run = folder;
   tape.program = process.name;
   if (wanted.empty() && run.value().programs.size() > 1)
-    say(fmt::format("{} (pid {}), the largest peak of {}; --process PID or NAME opens another", printable(process.tape),
+    say(fmt::format("{} (pid {}), the largest of {}; --process PID or NAME opens another", printable(process.tape),
                     process.pid, processes_text(run.value())));
   return Unit{};
 }
