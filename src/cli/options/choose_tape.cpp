@@ -77,10 +77,11 @@ std::optional<timespec> time_of_run(int folder, const std::string& name) {
   return list.st_mtim;
 }
 
-// RUN:PID, RUN/PID and RUN/NAME as the run and the process; nothing: it is none of them.
+// RUN:PID, RUN/PID and RUN/NAME as the run and the process; nothing: it is none of them. A name of a tape that is not
+// there is not a process: every folder with tapes is a run.
 std::optional<std::pair<std::string, std::string>> split_run(const std::string& text) {
   const std::size_t at = text.find_last_of(":/");
-  if (at == std::string::npos || at == 0 || at + 1 == text.size()) return std::nullopt;
+  if (at == std::string::npos || at == 0 || at + 1 == text.size() || text.ends_with(".tape")) return std::nullopt;
   std::string run = text.substr(0, at);
   if (!is_run(run)) return std::nullopt;
   return std::pair(std::move(run), text.substr(at + 1));
