@@ -52,7 +52,7 @@ TEST_F(Positions, ArePointsOfTheTape) {
 
 TEST_F(Positions, SnapshotsAreFoundFromTheCursor) {
   EXPECT_EQ(find("next snapshot").error().sentence, "the program made no snapshots on this tape (heaptape_snapshot())");
-  for (const std::uint64_t at : {1, 4, 7, 9})
+  for (const std::uint64_t at : {1u, 4u, 7u, 9u})
     marks_.push_back({.name = "s", .event = at, .time_us = 10 * at, .kind = MarkKind::Snapshot});
   EXPECT_EQ(event("next snapshot"), 7u);
   EXPECT_EQ(event("snapshot"), 7u);
