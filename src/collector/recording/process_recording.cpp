@@ -138,7 +138,8 @@ bool ProcessRecording::take_in(Visitor visitor, CollectorResult& before) {
   }
   const TapeNameFacts facts{static_cast<std::uint32_t>(visitor.pid), name, std::time(nullptr)};
   const std::string tape = expand_tape_name(options->tape, facts);
-  const bool was_ours = std::any_of(earlier_.begin(), earlier_.end(), [&](const Earlier& it) { return it.tape == tape; });
+  const bool was_ours =
+      std::any_of(earlier_.begin(), earlier_.end(), [&](const Earlier& it) { return it.tape == tape; });
   if (options->follow || was_ours)
     options->tape_named = options->force = false; // a name that is taken gets a number
   else if (before.tape == tape && !tape.empty())
