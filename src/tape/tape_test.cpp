@@ -226,6 +226,7 @@ TEST(Tape, TheGoldenTapesOfAllVersionsAreRead) {
   expect_golden("version-1.1.tape");
   expect_golden("version-1.2.tape");
   expect_golden("version-1.3.tape");
+  expect_golden("version-1.4.tape");
 }
 
 } // namespace

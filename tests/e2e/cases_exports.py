@@ -364,7 +364,9 @@ def binary_formats_are_not_written_to_a_terminal(test):
     script = installed("script")
     tape = make_tape(test)
     outcome = test.run([script, "-qec", f"{HEAPTAPE} export --format pprof {tape.path}", "/dev/null"])
-    check(b"this format is binary" in outcome.out, f"says why: {outcome.out[:300]}")
+    found = re.fullmatch(rb"heaptape: (\S+\.pb\.gz) written\r\n", outcome.out)
+    check(found, f"says where it is instead: {outcome.out[:300]}")
+    check(len(gzip.decompress((test.work / found[1].decode()).read_bytes())) > 1000, "the file holds it")
     piped = test.run(["sh", "-c", f"{HEAPTAPE} export --format pprof {tape.path} 2>/dev/null | cat"])
     check(len(gzip.decompress(piped.out)) > 1000, "but to a pipe they are")
 

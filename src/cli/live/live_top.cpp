@@ -165,8 +165,11 @@ int show_screen(const LiveTop& options, Followed& followed, bool end_with_progra
       }
     }
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(next - Clock::now()).count();
-    const std::uint64_t patience =
-        reading && !screen.paused() ? 0 : static_cast<std::uint64_t>(std::clamp<std::int64_t>(left, 0, 500));
+    std::uint64_t patience = static_cast<std::uint64_t>(std::clamp<std::int64_t>(left, 0, 500));
+    if (screen.paused())
+      patience = 500; // nothing is due
+    else if (reading)
+      patience = 0;
     const std::vector<FullScreen::Key> keys = terminal.keys(patience);
     bool leave = false;
     for (const FullScreen::Key& key : keys) {

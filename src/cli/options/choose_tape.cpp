@@ -29,7 +29,7 @@ constexpr std::string_view kPidHelp =
     "instead of TAPE: a program that is being recorded, by its id or name ('heaptape ps'), up to now";
 
 constexpr std::string_view kProcessHelp =
-    "if TAPE is a run ('record --follow'): which process, by id or name (default: the one with the largest peak)";
+    "if TAPE is a run ('record --follow'): which process, by id or name (default: the one that needed most memory)";
 
 // One too many ends in a choice of both, which is refused.
 void take_pid(TapeChoice& tape, const std::string& text) {
@@ -77,10 +77,11 @@ std::optional<timespec> time_of_run(int folder, const std::string& name) {
   return list.st_mtim;
 }
 
-// RUN:PID, RUN/PID and RUN/NAME as the run and the process; nothing: it is none of them.
+// RUN:PID, RUN/PID and RUN/NAME as the run and the process; nothing: it is none of them. A name of a tape that is not
+// there is not a process: every folder with tapes is a run.
 std::optional<std::pair<std::string, std::string>> split_run(const std::string& text) {
   const std::size_t at = text.find_last_of(":/");
-  if (at == std::string::npos || at == 0 || at + 1 == text.size()) return std::nullopt;
+  if (at == std::string::npos || at == 0 || at + 1 == text.size() || text.ends_with(".tape")) return std::nullopt;
   std::string run = text.substr(0, at);
   if (!is_run(run)) return std::nullopt;
   return std::pair(std::move(run), text.substr(at + 1));
@@ -106,7 +107,7 @@ Result<> choose_in_run(TapeChoice& tape) {
   tape.run = folder;
   tape.program = process.name;
   if (wanted.empty() && run.value().programs.size() > 1)
-    say(fmt::format("{} (pid {}), the largest peak of {}; --process PID or NAME opens another", printable(process.tape),
+    say(fmt::format("{} (pid {}), the largest of {}; --process PID or NAME opens another", printable(process.tape),
                     process.pid, processes_text(run.value())));
   return Unit{};
 }

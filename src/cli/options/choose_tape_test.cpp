@@ -49,6 +49,14 @@ TEST_F(NewestTape, ARunCountsAsOneThing) {
   EXPECT_EQ(newest_tape(folder_).value(), "b.tape");
 }
 
+// "no process 'nowhere.tape' in .": every folder with tapes is a run.
+TEST_F(NewestTape, ATapeThatIsNotThereIsNotAProcessOfItsFolder) {
+  file("a.tape", 1'000);
+  TapeChoice tape;
+  tape.path = folder_ + "/nowhere.tape";
+  EXPECT_TRUE(choose_tape(tape).error().sentence.starts_with("there is no tape '" + folder_ + "/nowhere.tape'"));
+}
+
 TEST_F(NewestTape, WithoutOneTheUserIsToldHowToGetOne) {
   EXPECT_EQ(newest_tape(folder_).error().code, ErrorCode::NotFound);
   EXPECT_NE(newest_tape(folder_ + "/none").error().sentence.find("heaptape record"), std::string::npos);

@@ -68,6 +68,9 @@ RunProcess describe(const std::string& path, const TapeReader& tape) {
   process.start_ns = tape.header().start_realtime_ns;
   process.finished = facts.finished;
   process.summary = facts.summary;
+  process.rss_bytes = std::max(facts.peak_rss_bytes, tape.resident().peak_rss_bytes);
+  for (const Sample& sample : tape.samples())
+    process.anonymous_bytes = std::max(process.anonymous_bytes, sample.anonymous_bytes);
   return process;
 }
 
@@ -101,7 +104,7 @@ void join(Run& run) {
 }
 
 bool matters_more(const RunProcess& a, const RunProcess& b) {
-  return std::pair(a.summary.peak_bytes, a.summary.events) > std::pair(b.summary.peak_bytes, b.summary.events);
+  return std::pair(memory_of(a), a.summary.events) > std::pair(memory_of(b), b.summary.events);
 }
 
 bool is_alive(pid_t pid) { return pid > 0 && (::kill(pid, 0) == 0 || errno == EPERM); }
@@ -122,6 +125,13 @@ bool is_unfinished(const std::string& folder) {
 }
 
 } // namespace
+
+std::uint64_t memory_of(const RunProcess& process) {
+  constexpr std::uint64_t kNoise = std::uint64_t{16}
+                                   << 20; // stacks, free memory of the allocator, the recorder's tables
+  const std::uint64_t heap = process.summary.peak_bytes;
+  return process.anonymous_bytes > heap + kNoise ? process.anonymous_bytes : heap;
+}
 
 std::size_t Run::process_count() const {
   return static_cast<std::size_t>(

@@ -24,8 +24,10 @@ struct RunProcess {
   std::string command;    // its arguments, as one could type them
   std::string started_by; // "fork", "exec", "spawn"; empty: by the user
   std::string parent_tape;
-  std::uint64_t start_ns = 0; // wall clock
-  bool finished = false;      // the tape has an end
+  std::uint64_t start_ns = 0;        // wall clock
+  bool finished = false;             // the tape has an end
+  std::uint64_t rss_bytes = 0;       // the most that was resident; 0: not known
+  std::uint64_t anonymous_bytes = 0; // likewise, without files
   Summary summary{};
   std::vector<std::string> before{};   // names of the programs that the process was before, by exec
   std::optional<std::size_t> parent{}; // index of the process that made it, if that is in the run
@@ -50,8 +52,11 @@ Result<Run> read_run(const std::string& folder);
 // The program that `wanted` means: a process id, or a name, of which the one with the largest peak. An error lists what there is.
 Result<std::size_t> find_in_run(const Run& run, const std::string& wanted);
 
-// The one that matters most: that with the largest peak, of those that became no other program. `like`, a name, is preferred if there is one of
-// that name.
+// What a process needed at most: the peak of its heap, or its anonymous memory if that is so much more that it must have mapped it itself.
+std::uint64_t memory_of(const RunProcess& process);
+
+// The one that matters most: that which needed most memory, of those that became no other program. `like`, a name, is preferred if there is
+// one of that name.
 std::size_t main_of_run(const Run& run, const std::string& like = {});
 
 // A line of processes.jsonl: {"start":COLLECTOR,"pid":PID,... or {"end":..., as far as it is of use for waiting. Nothing for any other text.

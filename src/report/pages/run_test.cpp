@@ -52,6 +52,22 @@ TEST(RunTree, ParentsThatMakeACircleAreShownOnce) {
   (void)run_tree_text(run, 2, {});
 }
 
+TEST(MainOfRun, MemoryThatAProcessMappedItselfCounts) {
+  auto run = compiler();
+  run.programs[2].summary.peak_bytes = 6000;
+  EXPECT_EQ(main_of_run(run), 2u);
+  run.programs[1].anonymous_bytes = std::uint64_t{200} << 20;
+  EXPECT_EQ(main_of_run(run), 1u);
+}
+
+TEST(RunTree, ResidentMemoryHasAColumnWhereItIsKnown) {
+  auto run = compiler();
+  run.programs[1].rss_bytes = 7'000'000;
+  EXPECT_EQ(run_tree_text(run, 0, {}), "  g++        1  10 events  peak 100 bytes               exit 0\n"
+                                       "    cc1plus  2  10 events  peak   5.00 kB  rss 7.00 MB  exit 0  <-\n"
+                                       "    as       3  10 events  peak 700 bytes               exit 0\n");
+}
+
 TEST(MainOfRun, IsTheLargestOfThoseThatBecameNoOther) {
   auto run = compiler();
   EXPECT_EQ(main_of_run(run), 1u);

@@ -70,7 +70,7 @@ std::vector<bool> chosen_rows(const Run& run, const std::vector<Row>& rows, std:
   std::vector<std::size_t> order;
   for (const Row& row : rows) order.push_back(row.process);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return run.programs[a].summary.peak_bytes > run.programs[b].summary.peak_bytes;
+    return memory_of(run.programs[a]) > memory_of(run.programs[b]);
   });
   std::size_t count = 0;
   for (const std::size_t process : order) {
@@ -95,7 +95,7 @@ std::string run_tree_text(const Run& run, std::size_t most_lines, const TextStyl
   const std::vector<bool> chosen =
       cut ? chosen_rows(run, rows, most_lines - 1) : std::vector<bool>(run.programs.size(), true);
   struct Line {
-    std::string name, pid, events, peak, end;
+    std::string name, pid, events, peak, rss, end;
     bool main = false;
   };
   std::vector<Line> lines;
@@ -107,7 +107,9 @@ std::string run_tree_text(const Run& run, std::size_t most_lines, const TextStyl
     std::string name = std::string(2 * std::min(row.depth, kDeepestIndent), ' ') + printable(process.name);
     if (!process.before.empty()) name += " (was " + printable(process.before.back()) + ")";
     lines.push_back({std::move(name), std::to_string(process.pid), with_separators(process.summary.events),
-                     bytes_text(process.summary.peak_bytes), short_ending(process), row.process == main});
+                     bytes_text(process.summary.peak_bytes),
+                     process.rss_bytes != 0 ? bytes_text(process.rss_bytes) : std::string(), short_ending(process),
+                     row.process == main});
   }
   const auto widest = [&](auto field) {
     std::size_t width = 0;
@@ -120,7 +122,10 @@ std::string run_tree_text(const Run& run, std::size_t most_lines, const TextStyl
     std::string one = "  " + padded_left(shortened(line.name, name), name) + "  " +
                       padded_right(line.pid, widest(&Line::pid)) + "  " +
                       padded_right(line.events, widest(&Line::events)) + " events  peak " +
-                      padded_right(line.peak, widest(&Line::peak)) + "  " + line.end;
+                      padded_right(line.peak, widest(&Line::peak));
+    if (const std::size_t rss = widest(&Line::rss); rss != 0)
+      one += line.rss.empty() ? std::string(rss + 6, ' ') : "  rss " + padded_right(line.rss, rss);
+    one += "  " + line.end;
     text += (line.main ? style.bold(one + "  <-") : one) + "\n";
   }
   if (cut)
@@ -142,6 +147,7 @@ std::string run_json(const Run& run) {
     json.field("started_by", std::string_view(process.started_by.empty() ? "user" : process.started_by));
     json.field("command", std::string_view(process.command));
     json.field("events", process.summary.events).field("peak_bytes", process.summary.peak_bytes);
+    json.field("peak_rss_bytes", process.rss_bytes);
     json.field("live_bytes", process.summary.live_bytes).field("duration_us", process.summary.duration_us);
     json.field("finished", process.finished).field("ending", std::string_view(ending_name(process.summary.ending)));
     json.field("ending_detail", process.summary.ending_detail);
