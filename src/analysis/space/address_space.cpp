@@ -27,7 +27,8 @@ struct Stray {
 
 class SpaceMaker {
 public:
-  SpaceMaker(const TapeReader& tape, const HeapState& state) : tape_(tape), state_(state), maps_(tape.maps()) {
+  SpaceMaker(const TapeReader& tape, const HeapState& state, std::uint64_t time_us)
+      : tape_(tape), state_(state), time_us_(std::max(time_us, state.time_us())), maps_(tape.maps()) {
     space_.names = maps_.names().texts();
   }
 
@@ -35,11 +36,11 @@ public:
     if (maps_.empty()) {
       guess_modules();
     } else {
-      const auto until = maps_.last_until(state_.time_us());
+      const auto until = maps_.last_until(time_us_);
       moment_ = until.value_or(0);
       space_.from_kernel = true;
       space_.maps_us = maps_.time_us(moment_);
-      table_ = kernel_ranges(maps_, moment_, tape_.modules(), tape_.threads(), state_.time_us());
+      table_ = kernel_ranges(maps_, moment_, tape_.modules(), tape_.threads(), time_us_);
       // Asked too early: what was unmapped since has to go. Asked too late: what was mapped after our moment has to.
       if (until)
         undo_unmapped();
@@ -62,7 +63,7 @@ private:
   // Without MAPS. What was unloaded is unknown, but what was loaded over it is known.
   void guess_modules() {
     for (const Module& module : tape_.modules()) {
-      if (module.first_seen_us > state_.time_us() && state_.event() != 0) continue;
+      if (module.first_seen_us > time_us_ && state_.event() != 0) continue;
       for (const Segment& segment : module.segments) {
         SpaceRange range;
         range.begin = page_of(segment.address);
@@ -99,7 +100,7 @@ private:
       if (event.kind == EventKind::Munmap) cut(event.address, event.size);
       if (event.kind == EventKind::Mremap && event.old_size != 0) cut(event.old_address, event.old_size);
     };
-    each_mapping(tape_.events_from_time(space_.maps_us), state_.event(), state_.time_us(), undo);
+    each_mapping(tape_.events_from_time(space_.maps_us), state_.event(), time_us_, undo);
   }
 
   void undo_mapped() {
@@ -162,8 +163,8 @@ private:
 
   // What the kernel said the next time; nullptr: there is none.
   RangeTable* next_table() {
-    if (!space_.from_kernel || maps_.time_us(moment_) > state_.time_us() || moment_ + 1 >= maps_.size()) return nullptr;
-    if (!next_) next_ = kernel_ranges(maps_, moment_ + 1, tape_.modules(), tape_.threads(), state_.time_us());
+    if (!space_.from_kernel || maps_.time_us(moment_) > time_us_ || moment_ + 1 >= maps_.size()) return nullptr;
+    if (!next_) next_ = kernel_ranges(maps_, moment_ + 1, tape_.modules(), tape_.threads(), time_us_);
     return &*next_;
   }
 
@@ -288,6 +289,7 @@ private:
 
   const TapeReader& tape_;
   const HeapState& state_;
+  const std::uint64_t time_us_;
   const Maps& maps_;
   AddressSpace space_;
   std::size_t moment_ = 0;
@@ -311,6 +313,8 @@ const SpaceRange* AddressSpace::find(std::uint64_t address) const {
   return above < ranges.size() && ranges[above].begin <= address ? &ranges[above] : nullptr;
 }
 
-AddressSpace address_space_at(const TapeReader& tape, const HeapState& state) { return SpaceMaker(tape, state).make(); }
+AddressSpace address_space_at(const TapeReader& tape, const HeapState& state, std::uint64_t time_us) {
+  return SpaceMaker(tape, state, time_us).make();
+}
 
 } // namespace heaptape

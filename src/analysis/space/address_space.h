@@ -26,7 +26,8 @@ struct AddressSpace {
 
 // Rests on the last moment of MAPS up to the state's time (or the first one after it) and on the mapping events since
 // then. Every live block lies in a range: where the kernel was asked too early to show it, the next moment says what is
-// there, or else the blocks themselves. Takes some ms, and about 0.1 s for a million live blocks.
-AddressSpace address_space_at(const TapeReader& tape, const HeapState& state);
+// there, or else the blocks themselves. Takes some ms, and about 0.1 s for a million live blocks. `time_us`: a moment after
+// the state's last event and before the next one, for the kernel may have been asked in between.
+AddressSpace address_space_at(const TapeReader& tape, const HeapState& state, std::uint64_t time_us = 0);
 
 } // namespace heaptape

@@ -32,7 +32,8 @@ const Sample* highest_sample(const TapeReader& tape) {
 class LedgerMaker {
 public:
   LedgerMaker(const TapeReader& tape, const HeapState& state)
-      : state_(state), space_(address_space_at(tape, state)), is_allocators_(tape.modules(), tape.stacks()) {
+      : state_(state), space_(address_space_at(tape, state, memory_ledger_time(tape).value_or(0))),
+        is_allocators_(tape.modules(), tape.stacks()) {
     ledger_.peak_rss_bytes = tape.resident().peak_rss_bytes;
   }
 

@@ -75,6 +75,22 @@ TEST(MemoryLedger, AMappingThatHoldsBlocksIsTheAllocatorsAndCountsOnce) {
   EXPECT_EQ(sum_of(ledger), ledger.total_bytes());
 }
 
+TEST(MemoryLedger, AStackThatAppearedAfterTheLastEventIsAStack) {
+  Story story;
+  story.make(kHeap, 100);
+  SpaceTape tape(story.events());
+  constexpr std::uint64_t kStack = 0x7f30'0000'0000;
+  tape.add_maps(5, {{kHeap, kHeap + 0x4000, "rw-p", "[heap]"}});
+  tape.add_maps(500, {{kHeap, kHeap + 0x4000, "rw-p", "[heap]"},
+                      {kStack - 0x1000, kStack, "---p"},
+                      {kStack, kStack + 0x8000, "rw-p"}});
+  tape.residency = Residency{
+      .time_us = 501, .rss_bytes = 0x3000, .whole = true, .runs = {{kStack + 0x5000, kStack + 0x8000, false}}};
+  const MemoryLedger ledger = ledger_of(tape);
+  EXPECT_EQ(ledger.stack_bytes, 0x3000u);
+  EXPECT_EQ(ledger.other_bytes, 0u);
+}
+
 TEST(MemoryLedger, IsNeverNegativeWhenMorePagesWereFoundThanTheKernelCounted) {
   Story story;
   story.make(kHeap, 100);

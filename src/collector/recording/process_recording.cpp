@@ -138,12 +138,12 @@ bool ProcessRecording::take_in(Visitor visitor, CollectorResult& before) {
   }
   const TapeNameFacts facts{static_cast<std::uint32_t>(visitor.pid), name, std::time(nullptr)};
   const std::string tape = expand_tape_name(options->tape, facts);
-  if (before.tape == tape && !tape.empty()) {
-    if (options->follow)
-      options->tape_named = options->force = false; // it gets a number
-    else
-      before.tape = moved_aside(before.tape, earlier_.size() + 1, before.program);
-  }
+  const bool was_ours =
+      std::any_of(earlier_.begin(), earlier_.end(), [&](const Earlier& it) { return it.tape == tape; });
+  if (options->follow || was_ours)
+    options->tape_named = options->force = false; // a name that is taken gets a number
+  else if (before.tape == tape && !tape.empty())
+    before.tape = moved_aside(before.tape, earlier_.size() + 1, before.program);
 
   Result<SharedMemory> memory = SharedMemory::create(*options);
   if (!memory) {
