@@ -21,7 +21,7 @@ const char* sort_word(SymbolSort sort) {
 }
 
 void say_problems(Session& session, Printer& out) {
-  for (const std::string& problem : session.symbols().problems()) out.print("note: " + problem + "\n");
+  for (const std::string& problem : session.symbols().problems()) out.print("note: " + printable(problem) + "\n");
 }
 
 Result<> symbol(Session& session, Call& call, Printer& out) {
@@ -40,7 +40,7 @@ Result<> symbol(Session& session, Call& call, Printer& out) {
     const std::string where = one.symbol->sort == SymbolSort::ThreadLocal ? "(per thread)" : hex(one.address);
     return out.print(fmt::format("{:<16} {:>10}  {:<12} {}  {}\n", where, with_separators(one.symbol->size),
                                  sort_word(one.symbol->sort), printable(one.name),
-                                 session.style.dim(std::string(base_name(one.module->path))))) &&
+                                 session.style.dim(printable(base_name(one.module->path))))) &&
            !session.should_stop();
   });
   if (found == 0) out.print("no symbol matches\n");

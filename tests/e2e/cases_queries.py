@@ -99,7 +99,7 @@ def reports_count_only_the_blocks_that_a_filter_accepts(test):
             equal((tree["bytes"], tree["blocks"]), (sum(chosen), len(chosen)), f"{option} {text}")
         top = json.loads(demand("top", "--json", "-n", "9999", "--where", text, tape.path))
         equal(sum(row["allocated_bytes"] for row in top), sum(row["size"] for row in rows if fits(row)), f"top {text}")
-        peak = json.loads(demand("peak", "--json", "--where", text, tape.path))["trees"][0]
+        peak = json.loads(demand("peak", "--json", "--show-runtime", "--where", text, tape.path))["trees"][0]
         equal(sum(row["peak_bytes"] for row in top), peak["bytes"], f"top and peak {text}")
 
 
@@ -140,7 +140,7 @@ def sql_counts_what_dump_shows(test):
     counts = {row["kind"]: row["n"] for row in sql(tape, "SELECT kind, count(*) AS n FROM events GROUP BY kind")}
     equal(counts, dict(Counter(event["kind"] for event in events)), "events by kind")
     live = sql(tape, "SELECT count(*) AS blocks, sum(size) AS bytes FROM blocks WHERE free_event IS NULL")[0]
-    leaks = json.loads(demand("leaks", "--json", tape.path))["trees"][0]
+    leaks = json.loads(demand("leaks", "--json", "--show-runtime", tape.path))["trees"][0]
     equal((live["bytes"], live["blocks"]), (leaks["bytes"], leaks["blocks"]), "what is never freed")
     by_site = {row["fn"]: row["bytes"] for row in sql(
         tape, "SELECT alloc_fn AS fn, sum(size) AS bytes FROM blocks WHERE alloc_fn REGEXP '^site_' GROUP BY fn")}

@@ -44,10 +44,11 @@ def dump_can_be_limited_to_numbers_times_threads_and_kinds(test):
     equal(tape.events("--thread", thread, stacks=False), [e for e in events if e.thread == thread], "one thread")
     equal(tape.events("--kind", "calloc,operator new[]", stacks=False),
           [e for e in events if e.kind in ("calloc", "operator new[]")], "two kinds")
-    equal(tape.events("--from", len(events) + 1, stacks=False), [], "behind the end")
+    equal(tape.events("--from", len(events), stacks=False), events[-1:], "the last one")
 
 
-@each(a_bad_position=["--from", "soon"], a_bad_kind=["--kind", "magic"], an_unknown_thread=["--thread", "999999999"],
+@each(a_bad_position=["--from", "soon"], a_position_behind_the_end=["--from", "1000000000"],
+      a_bad_kind=["--kind", "magic"], an_unknown_thread=["--thread", "999999999"],
       an_unknown_option=["--frobnicate"])
 def dump_explains(test, options):
     tape = make_tape(test)

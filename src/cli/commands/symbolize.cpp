@@ -93,8 +93,9 @@ int symbolize(Arguments arguments) {
     named += module.named;
     lined += module.lined;
   }
-  output.print("{}: {} in {}, {} named, {} with a line\n", choice.path, count_of(addresses, "address", "addresses"),
-               count_of(found.value().modules.size(), "module"), with_separators(named), with_separators(lined));
+  output.print("{}: {} in {}, {} named, {} with a line\n", printable(choice.path),
+               count_of(addresses, "address", "addresses"), count_of(found.value().modules.size(), "module"),
+               with_separators(named), with_separators(lined));
   for (const ModuleSymbolsFound& module : found.value().modules) print_module(output, module);
   return output.finish() ? kOk : kTrouble;
 }
