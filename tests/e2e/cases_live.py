@@ -130,6 +130,15 @@ class Terminal:
             check(time.monotonic() < deadline and self.read(0.2), f"{what} did not come:\n" + "\n".join(self.screen()))
         return self.screen()
 
+    def wait_for_silence(self, seconds=10):
+        """Until it draws nothing for a moment, as one that draws all the time never does."""
+        deadline = time.monotonic() + seconds
+        shown = -1
+        while shown != len(self.bytes):
+            check(time.monotonic() < deadline, "it draws all the time")
+            shown = len(self.bytes)
+            check(self.read(0.2), "it ended")
+
     def type(self, keys):
         os.write(self.fd, keys.encode())
 
@@ -190,6 +199,22 @@ def keys_of_the_live_view_do_what_they_say(test):
     os.kill(view.pid, signal.SIGTERM)
     view.end()
     check(b"\x1b[?1049l" in view.bytes[-200:], "the old screen is back after a signal, too")
+
+
+@case
+def a_paused_view_does_not_spin(test):
+    process, tape, pid = start_server(test)
+    view = Terminal(test, [HEAPTAPE, "top", tape])
+    view.wait_for(contains("where (by live)"), "the list")
+    view.type("p")
+    view.wait_for(contains("PAUSED"), "the pause")
+    drawn = len(view.bytes)
+    view.type("w")  # a look is due now, and stays due while the view is paused
+    view.wait_for(lambda _: len(view.bytes) > drawn, "another picture")
+    view.wait_for_silence()
+    view.type("q")
+    equal(view.end(), 0, "status")
+    stop_server(test, process, pid)
 
 
 @case

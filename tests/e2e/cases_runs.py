@@ -24,6 +24,16 @@ def a_server_started_by_a_shells_exec_is_recorded_under_the_name_that_was_given(
     check(b"x.1-bash.tape" in outcome.err and b"-> " + os.fsencode(folder) + b"/x.tape" in outcome.err, outcome.err)
 
 
+@case
+def a_process_that_becomes_the_same_program_twice_has_a_tape_of_each(test):
+    shell, env = installed("sh", "env")
+    folder = test.new_tapes_folder()
+    words = [HEAPTAPE, "record", "-o", f"{folder}/%n.tape", shell, "-c", f"exec {env} {shell} -c 'exec {program('started')}'"]
+    outcome = test.run(words, env={"HEAPTAPE_LIBRARY": LIBRARY})
+    equal((outcome.status, outcome.out), (9, b"started\n"), f"status and output; stderr: {outcome.err}")
+    equal(sorted(path.name for path in folder.iterdir()), ["env.tape", "sh.2.tape", "sh.tape", "started.tape"], "tapes")
+
+
 @each(env=("env", "A=1"), an_empty_environment=("env", "-i"), nice=("nice",), timeout=("timeout", "60"), flock=("flock", "lock"))
 def the_program_behind_a_wrapper_is_recorded(test, wrapper):
     installed(wrapper[0])
