@@ -24,7 +24,7 @@ TEST_F(RunTimeWatchOf, PerfMapIsFoundWhenItComesAndItsGrowthIsNoted) {
   RunTimeWatch watch(::getpid(), "");
   watch.look(10);
   append(map_, "1000 10 a\n");
-  for (const std::uint64_t time : {20, 30, 40}) watch.look(time);
+  for (const std::uint64_t time : {20u, 30u, 40u}) watch.look(time);
   append(map_, "2000 10 b\n");
   watch.finish(50);
   const std::vector<FileGrowth>& growth = watch.perf_map().growth;
