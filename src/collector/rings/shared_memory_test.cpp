@@ -60,7 +60,7 @@ TEST(SharedMemory, ALimitOnTheSizeOfFilesMakesItSmallOrIsASentence) {
     EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
     return memory;
   };
-  for (const rlim_t bytes : {2'000'000'000, 100'000'000, 10'000'000}) {
+  for (const rlim_t bytes : {2'000'000'000u, 100'000'000u, 10'000'000u}) {
     const Result<SharedMemory> memory = limited(bytes);
     ASSERT_TRUE(memory.ok()) << bytes << ": " << memory.error().sentence;
     EXPECT_LE(memory.value().config().total_bytes, bytes);

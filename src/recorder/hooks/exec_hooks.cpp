@@ -123,6 +123,12 @@ void note_shell() noexcept {
   if (g_library != nullptr && !g_follows) note_started(wire::kUnknownPid, "sh");
 }
 
+// The kernel takes a null pointer for an empty list; libc's headers promise compilers that there is none.
+const char* first_of(char* const* arguments) noexcept {
+  asm("" : "+r"(arguments));
+  return arguments != nullptr ? arguments[0] : nullptr;
+}
+
 } // namespace
 
 void pass_recorder_on(const char* library, bool follow) noexcept {
@@ -196,14 +202,14 @@ HT_HOOK int execlp(const char* name, const char* first, ...) {
 
 HT_HOOK int fexecve(int fd, char* const* arguments, char* const* environment) {
   return exec(
-      environment, arguments != nullptr ? arguments[0] : nullptr, [&] { return fit_of_descriptor(fd); },
+      environment, first_of(arguments), [&] { return fit_of_descriptor(fd); },
       [&](Variables passed) { return g_real.fexecve(fd, arguments, passed); });
 }
 
 HT_HOOK int execveat(int directory, const char* path, char* const* arguments, char* const* environment, int flags) {
   const bool by_descriptor = (flags & AT_EMPTY_PATH) != 0 && path[0] == 0;
   return exec(
-      environment, by_descriptor ? (arguments != nullptr ? arguments[0] : nullptr) : path,
+      environment, by_descriptor ? first_of(arguments) : path,
       [&] { return by_descriptor ? fit_of_descriptor(directory) : fit_of_file(directory, path); },
       [&](Variables passed) { return g_real.execveat(directory, path, arguments, passed, flags); });
 }
