@@ -181,13 +181,19 @@ def damaged_bytes_are_noticed_and_skipped(test, seed):
         check(len(said.split()) > 3, f"verify says what is wrong: {said}")
 
 
+# How a chunk of events begins: docs/tape-format.md.
+SYNC_OF_EVENTS = bytes.fromhex("f1e1c4b7d36b9e0a") + b"\x05"
+
+
 @case
 def a_lost_block_in_the_middle_leaves_the_rest(test):
     tape = test.recording_of([program("steady"), "stop", 100000]).tape
     data = bytearray(tape.path.read_bytes())
     total = tape.event_count()
-    middle = len(data) // 2
-    data[middle:middle + 64] = bytes(64)
+    chunks = [place for place in range(len(data)) if data.startswith(SYNC_OF_EVENTS, place)]
+    check(len(chunks) >= 3, f"{len(chunks)} chunks of events")
+    inside = chunks[len(chunks) // 2] + 64 # behind its header
+    data[inside:inside + 64] = bytes(64)
     damaged = test.work / "damaged.tape"
     damaged.write_bytes(data)
     read_all(damaged)
