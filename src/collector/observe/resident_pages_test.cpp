@@ -21,7 +21,8 @@ std::uint64_t bytes_between(const ResidentPages::Look& look, std::uint64_t begin
   return bytes;
 }
 
-// Sixteen megabytes of which every other one is touched; then all of us is looked at.
+// Sixteen megabytes of which every other one is touched; then all of us is looked at, or with the table that mapping alone: a
+// sanitizer's shadow has more pages than it reads.
 void expect_touched_pages_alone(ResidentPages::Means means) {
   constexpr std::uint64_t kBytes = 16 * kMiB;
   void* memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -31,15 +32,19 @@ void expect_touched_pages_alone(ResidentPages::Means means) {
   MapsFollower maps(::getpid());
   maps.begin(1);
   while (maps.reading()) (void)maps.go_on(kSecond);
+  std::vector<MappedRange> ranges = maps.ranges();
+  const auto first = reinterpret_cast<std::uint64_t>(memory);
+  if (means == ResidentPages::Means::Table)
+    std::erase_if(ranges,
+                  [&](const MappedRange& range) { return range.end <= first || range.begin >= first + kBytes; });
   ResidentPages pages(::getpid(), means);
-  pages.begin(maps.ranges(), maps.names());
+  pages.begin(ranges, maps.names());
   std::optional<ResidentPages::Look> look;
   while (pages.looking()) look = pages.go_on(0);
   ASSERT_TRUE(look);
   EXPECT_TRUE(look->whole);
-  const auto begin = reinterpret_cast<std::uint64_t>(memory);
-  EXPECT_EQ(bytes_between(*look, begin, begin + kBytes), kBytes / 2);
-  EXPECT_EQ(bytes_between(*look, begin, begin + kMiB), kMiB);
+  EXPECT_EQ(bytes_between(*look, first, first + kBytes), kBytes / 2);
+  EXPECT_EQ(bytes_between(*look, first, first + kMiB), kMiB);
   std::uint64_t last = 0;
   for (const ResidentRun& run : look->runs) {
     EXPECT_TRUE(run.begin >= last && run.begin < run.end);
