@@ -181,7 +181,7 @@ def sql_takes_the_tape_by_any_path_and_in_any_order(test):
         equal((outcome.status, outcome.out.decode()), (0, expected), f"{words}: {outcome.err}")
     outcome = run(test, "sql", "../app.tape", question, cwd=test.work / "below")
     equal((outcome.status, outcome.out.decode()), (0, expected), f"from below: {outcome.err}")
-    for words in (["./app.tape", ".schema", "marks"], [".schema", "marks", "./app.tape"], [".schema marks", "../work/app.tape"][:1] + ["app.tape"]):
+    for words in (["./app.tape", ".schema", "marks"], [".schema", "marks", "./app.tape"], [".schema marks", "app.tape"]):
         check(b"marks: " in run(test, "sql", *words).out, f"{words}")
     check("there is no tape './nowhere.tape'" in refused(test, "sql", "./nowhere.tape", question), "a tape that is not there")
 

@@ -21,8 +21,7 @@ struct TapeDamage {
   bool empty() const { return places.empty() && missing_events == 0; }
 };
 
-// Checks every chunk, events included; of a large tape so many of them, evenly spread, that it stays quick (about a
-// twentieth of a second).
+// Checks every chunk, events included; of a tape with more than 256 MiB of events, only that much, evenly spread.
 TapeDamage damage_of(const TapeReader& tape);
 
 // One sentence without the tape's name: what was skipped, and what that does to the answer. `uncounted_events` of the
