@@ -14,8 +14,8 @@ constexpr std::size_t kMaxSearchBytes = std::size_t{256} << 10;
 constexpr std::uint64_t kWasteLimit = std::uint64_t{64} << 20;
 
 bool is_read_later(const format::ChunkHeader& header) {
-  return header.type == static_cast<std::uint8_t>(format::ChunkType::Events) ||
-         header.type == static_cast<std::uint8_t>(format::ChunkType::IndexPart);
+  const auto type = static_cast<format::ChunkType>(header.type);
+  return type == format::ChunkType::Events || type == format::ChunkType::IndexPart || type == format::ChunkType::Pages;
 }
 
 } // namespace

@@ -28,7 +28,7 @@ public:
       : source_(source), offset_(first_chunk), checksums_(checksums) {}
 
   // The next chunk whose header and length are good; nullopt at the end. What had to be skipped before it is in
-  // damage(). The payload of an EVENTS or INDEX PART chunk is not looked at as long as another chunk or the end of the
+  // damage(). The payload of an EVENTS, PAGES or INDEX PART chunk is not looked at as long as another chunk or the end of the
   // file follows it; all other payloads have the right checksum.
   std::optional<FoundChunk> next();
 

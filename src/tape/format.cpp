@@ -25,6 +25,7 @@ std::string chunk_type_name(std::uint8_t type) {
   case ChunkType::OddCalls: return "ODD CALLS";
   case ChunkType::Inherited: return "INHERITED";
   case ChunkType::Resident: return "RESIDENT";
+  case ChunkType::Pages: return "PAGES";
   }
   return "type " + std::to_string(type);
 }

@@ -12,7 +12,7 @@ namespace heaptape::format {
 inline constexpr char kMagic[8] = {'H', 'E', 'A', 'P', 'T', 'A', 'P', 'E'};
 // Major: readers of a smaller one cannot read it. Minor: readers of a smaller one miss something, but read the rest.
 inline constexpr std::uint16_t kMajor = 1;
-inline constexpr std::uint16_t kMinor = 4;
+inline constexpr std::uint16_t kMinor = 5;
 
 //   offset  size
 //        0     8  magic, "HEAPTAPE"
@@ -44,7 +44,7 @@ enum class ChunkType : std::uint8_t {
   Events = 5,
   Marks = 6,
   Samples = 7,
-  Snapshot = 8, // reserved
+  Snapshot = 8, // of memory; its pages are in PAGES
   Symbols = 9,
   Index = 10, // what an index consists of; the last whole one counts
   Summary = 11,
@@ -56,8 +56,9 @@ enum class ChunkType : std::uint8_t {
   Inherited = 17,
   RunTimeCode = 18,
   Resident = 19,
+  Pages = 20,
 };
-inline constexpr std::uint8_t kChunkTypes = 20;
+inline constexpr std::uint8_t kChunkTypes = 21;
 
 // "EVENTS", ...; "type 77" for a number without a name.
 std::string chunk_type_name(std::uint8_t type);

@@ -69,8 +69,8 @@ std::vector<PageRun> apply_page_changes(std::span<const PageRun> before, std::sp
 
 std::vector<PageRun> Snapshots::pages(std::size_t index) const {
   std::size_t first = index;
-  while (!list_[first].whole) --first; // add() sees to it that there is one
-  std::vector<PageRun> runs = list_[first].runs;
+  while (!list_[first].whole) --first;                                   // add() sees to it that there is one
+  std::vector<PageRun> runs = apply_page_changes({}, list_[first].runs); // without what is None
   for (std::size_t i = first + 1; i <= index; ++i) runs = apply_page_changes(runs, list_[i].runs);
   return runs;
 }
@@ -79,7 +79,8 @@ bool Snapshots::add(MemorySnapshot snapshot) {
   const bool in_order =
       list_.empty() || (snapshot.number > list_.back().number && snapshot.event >= list_.back().event);
   const bool has_base = snapshot.whole || (!list_.empty() && list_.back().number + 1 == snapshot.number);
-  if (!in_order || !has_base) return false;
+  if (!in_order || !has_base || runs_ + snapshot.runs.size() > kMostRuns) return false;
+  runs_ += snapshot.runs.size();
   list_.push_back(std::move(snapshot));
   return true;
 }

@@ -123,6 +123,7 @@ std::vector<PageRun> apply_page_changes(std::span<const PageRun> before, std::sp
 // Pages that lie together on the tape.
 struct PagesChunk {
   std::uint64_t offset = 0; // of the chunk in the file
+  std::uint64_t bytes = 0;  // on disk, chunk header included
   std::uint64_t first = 0;  // number of the first page
   std::uint32_t count = 0;
 };
@@ -141,12 +142,14 @@ public:
   const MapNames& names() const { return names_; }
 
   MapNames& names() { return names_; }
-  // The next one. One that does not follow the last, or that is a difference from one which is missing, is left out: false.
+  static constexpr std::size_t kMostRuns = std::size_t{1} << 25; // of all snapshots together
+  // The next one. One for which there are too many runs, that does not follow the last, or that is a difference from one which is missing, is left out: false.
   bool add(MemorySnapshot snapshot);
 
 private:
   MapNames names_;
   std::vector<MemorySnapshot> list_;
+  std::size_t runs_ = 0;
 };
 
 } // namespace heaptape

@@ -10,6 +10,7 @@
 #include "tape/event_encoder.h"
 #include "tape/inherited_codec.h"
 #include "tape/maps_codec.h"
+#include "tape/memory_snapshot_codec.h"
 #include "tape/payload_fuzz_input.h"
 #include "tape/residency.h"
 #include "tape/run_time_codec.h"
@@ -132,6 +133,37 @@ void check_inherited(std::span<const std::byte> input) {
   HT_CHECK(back == blocks && figures && figures->blocks == blocks.size());
 }
 
+// Snapshots that can be read can be written, and read the same; tables of pages are in order, and a difference leads from one to the next.
+void check_snapshots(std::span<const std::byte> input) {
+  Snapshots snapshots, back;
+  SnapshotParser parser, back_parser;
+  // Several payloads, each with its length in front.
+  for (ByteReader reader(input); reader.ok() && reader.remaining() != 0;) {
+    const auto payload = reader.bytes(reader.u16());
+    if (reader.ok()) (void)parser.add(payload, snapshots);
+  }
+  std::vector<PageRun> before;
+  for (std::size_t i = 0; i < std::min<std::size_t>(snapshots.size(), 64); ++i) {
+    const std::vector<PageRun> pages = snapshots.pages(i);
+    std::uint64_t end = 0;
+    for (const PageRun& run : pages) {
+      HT_CHECK(run.begin >= end && run.begin < run.end && run.state != PageState::None);
+      end = run.end;
+    }
+    HT_CHECK(apply_page_changes(before, page_changes(before, pages)) == pages);
+    before = pages;
+  }
+  for (const MemorySnapshot& snapshot : snapshots) {
+    for (const auto& payload : encode_snapshot(snapshot, snapshots.names())) HT_CHECK(back_parser.add(payload, back));
+  }
+  HT_CHECK(back.size() == snapshots.size());
+}
+
+void check_pages(std::span<const std::byte> input) {
+  const auto pages = parse_pages(input, Checksums::Ignore);
+  if (pages) HT_CHECK(!pages->empty() && pages->size() <= kPagesPerChunk * kPageBytes);
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -167,6 +199,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   case format::ChunkType::Resident: check_residency(input); break;
   case format::ChunkType::Cpu: check_cpu(input); break;
   case format::ChunkType::Inherited: check_inherited(input); break;
+  case format::ChunkType::Snapshot: check_snapshots(input); break;
+  case format::ChunkType::Pages: check_pages(input); break;
   default: check_events(input);
   }
   return 0;

@@ -6,6 +6,7 @@
 
 #include "tape/chunk_scanner.h"
 #include "tape/event_decoder.h"
+#include "tape/memory_snapshot_codec.h"
 #include "tape/tape_loader.h"
 
 namespace heaptape {
@@ -49,6 +50,8 @@ const OddCalls& TapeReader::odd_calls() const { return state_->tape.odd_calls; }
 const std::vector<Pool>& TapeReader::pools() const { return state_->tape.pools; }
 const Maps& TapeReader::maps() const { return state_->tape.maps; }
 const ResidentFacts& TapeReader::resident() const { return state_->tape.resident; }
+const Snapshots& TapeReader::snapshots() const { return state_->tape.snapshots; }
+const std::vector<PagesChunk>& TapeReader::pages_chunks() const { return state_->tape.pages_chunks; }
 const CpuProfile& TapeReader::cpu() const { return state_->tape.cpu; }
 const std::vector<ForkMade>& TapeReader::forks() const { return state_->tape.forks; }
 const std::optional<Inheritance>& TapeReader::inheritance() const { return state_->tape.inheritance; }
@@ -72,19 +75,20 @@ std::vector<Damage> TapeReader::check_event_chunks(std::uint64_t most) const {
   std::uint64_t passed = 0, checked = 0; // bytes
   const double share =
       tape.source.size() <= most ? 1 : static_cast<double>(most) / static_cast<double>(tape.source.size());
-  for (const EventChunkInfo& chunk : tape.event_chunks) {
-    passed += chunk.bytes;
-    if (static_cast<double>(checked) > share * static_cast<double>(passed)) continue;
-    checked += chunk.bytes;
+  const auto check = [&](std::uint64_t offset, std::uint64_t bytes) {
+    passed += bytes;
+    if (static_cast<double>(checked) > share * static_cast<double>(passed)) return;
+    checked += bytes;
     const auto header =
-        parse_chunk_header(tape.source.read(chunk.offset, sizeof(format::ChunkHeader), buffer), tape.checksums);
-    const auto payload =
-        header ? tape.source.read(chunk.offset + sizeof(format::ChunkHeader), header->stored_bytes, buffer)
-               : std::span<const std::byte>();
+        parse_chunk_header(tape.source.read(offset, sizeof(format::ChunkHeader), buffer), tape.checksums);
+    const auto payload = header ? tape.source.read(offset + sizeof(format::ChunkHeader), header->stored_bytes, buffer)
+                                : std::span<const std::byte>();
     const bool holds = header && payload.size() == header->stored_bytes &&
                        (tape.checksums == Checksums::Ignore || format::checksum(payload) == header->payload_checksum);
-    if (!holds) found.push_back({chunk.offset, chunk.bytes, "checksum differs"});
-  }
+    if (!holds) found.push_back({offset, bytes, "checksum differs"});
+  };
+  for (const EventChunkInfo& chunk : tape.event_chunks) check(chunk.offset, chunk.bytes);
+  for (const PagesChunk& chunk : tape.pages_chunks) check(chunk.offset, chunk.bytes);
   return found;
 }
 
@@ -106,6 +110,11 @@ std::optional<std::vector<std::byte>> TapeReader::read_payload(std::uint64_t off
 
 std::optional<std::vector<std::byte>> TapeReader::read_index_part(std::uint64_t offset) const {
   return read_payload(offset, format::ChunkType::IndexPart);
+}
+
+std::optional<std::vector<std::byte>> TapeReader::read_pages(const PagesChunk& chunk) const {
+  const auto payload = read_payload(chunk.offset, format::ChunkType::Pages);
+  return payload ? parse_pages(*payload, state_->tape.checksums) : std::nullopt;
 }
 
 std::vector<InheritedBlock> TapeReader::inherited_blocks(std::uint64_t begin, std::uint64_t end) const {

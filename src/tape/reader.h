@@ -19,6 +19,7 @@
 #include "tape/format.h"
 #include "tape/inherited.h"
 #include "tape/maps.h"
+#include "tape/memory_snapshot.h"
 #include "tape/residency.h"
 #include "tape/symbols.h"
 #include "tape/tape_parts.h"
@@ -54,6 +55,7 @@ public:
   const std::vector<Pool>& pools() const;                // by number; a damaged tape may lack some
   const Maps& maps() const;                              // empty: an older tape, or /proc could not be read
   const ResidentFacts& resident() const;                 // empty: an older tape, or the kernel did not say
+  const Snapshots& snapshots() const;                    // of memory
   const CpuProfile& cpu() const;                         // stacks it names are on the tape, or 0
   const std::vector<ForkMade>& forks() const;            // that the program made, in order
   const std::optional<Inheritance>& inheritance() const; // absent: no recorded program forked it, or nothing is known
@@ -72,7 +74,12 @@ public:
   // chunks each time; what is damaged is missing.
   std::vector<InheritedBlock> inherited_blocks(std::uint64_t begin = 0, std::uint64_t end = ~std::uint64_t{0}) const;
 
-  // Reads chunks of events and compares their checksums, which opening leaves for later: about as quick as the disk. If
+  // Where the pages of snapshots lie, by number; a damaged tape may lack some.
+  const std::vector<PagesChunk>& pages_chunks() const;
+  // All pages of one of them, one behind the other; nothing when it is damaged.
+  std::optional<std::vector<std::byte>> read_pages(const PagesChunk& chunk) const;
+
+  // Reads chunks of events and pages and compares their checksums, which opening leaves for later: about as quick as the disk. If
   // they have more bytes than `most`, only as many of them, evenly spread.
   std::vector<Damage> check_event_chunks(std::uint64_t most = ~std::uint64_t{0}) const;
 

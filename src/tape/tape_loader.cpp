@@ -12,6 +12,7 @@
 #include "tape/event_decoder.h"
 #include "tape/format.h"
 #include "tape/maps_codec.h"
+#include "tape/memory_snapshot_codec.h"
 #include "tape/run_time_codec.h"
 #include "tape/symbols_codec.h"
 
@@ -44,6 +45,7 @@ public:
       return;
     }
     const bool good = type == ChunkType::Events      ? add_events(chunk)
+                      : type == ChunkType::Pages     ? add_pages(chunk)
                       : type == ChunkType::IndexPart ? true
                                                      : add_contents(chunk);
     if (!good)
@@ -99,6 +101,8 @@ private:
     case ChunkType::Inherited:
     case ChunkType::Maps:
     case ChunkType::Resident:
+    case ChunkType::Snapshot:
+    case ChunkType::Pages:
     case ChunkType::Cpu:
     case ChunkType::Symbols:
     case ChunkType::RunTimeCode:
@@ -133,6 +137,21 @@ private:
     return true;
   }
 
+  // Pages are read when somebody asks for them.
+  bool add_pages(const FoundChunk& chunk) {
+    if (chunk.header.codec != static_cast<std::uint8_t>(format::Codec::Raw)) return false;
+    const std::size_t size = std::min<std::size_t>(chunk.header.stored_bytes, sizeof(PagesHead));
+    const auto head = parse_pages_head(tape_.source.read(chunk.payload_offset(), size, small_), tape_.checksums);
+    if (!head) return false;
+    // Searching needs them in order.
+    if (!tape_.pages_chunks.empty()) {
+      const PagesChunk& before = tape_.pages_chunks.back();
+      if (head->first < before.first + before.count) return false;
+    }
+    tape_.pages_chunks.push_back({chunk.offset, chunk.end() - chunk.offset, head->first, head->count});
+    return true;
+  }
+
   bool add_contents(const FoundChunk& chunk) {
     const auto unpacked = unpack_payload(chunk.header, scanner_.payload(chunk), decompressor_, raw_);
     if (!unpacked) return false;
@@ -149,6 +168,7 @@ private:
     case ChunkType::Inherited: return add_inherited(chunk.offset, raw);
     case ChunkType::Maps: return parse_maps(raw, tape_.maps);
     case ChunkType::Resident: return parse_residency(raw, tape_.resident);
+    case ChunkType::Snapshot: return snapshot_parser_.add(raw, tape_.snapshots);
     case ChunkType::Cpu: return parse_cpu(raw, tape_.cpu);
     case ChunkType::Symbols: return parse_symbols(raw, tape_.symbols);
     case ChunkType::RunTimeCode: return parse_run_time_code(raw, tape_.symbols);
@@ -174,6 +194,7 @@ private:
   std::vector<std::uint64_t> fingerprints_; // offset and checksum of each EVENTS chunk
   std::map<ThreadId, Thread> threads_;
   std::map<std::uint32_t, Pool> pools_;
+  SnapshotParser snapshot_parser_;
   std::map<std::uint8_t, ChunkTypeSize> sizes_;
 };
 

@@ -11,6 +11,7 @@
 #include "tape/cpu_profile.h"
 #include "tape/inherited_codec.h"
 #include "tape/maps.h"
+#include "tape/memory_snapshot.h"
 #include "tape/residency.h"
 #include "tape/symbols.h"
 #include "tape/tape_parts.h"
@@ -32,6 +33,8 @@ struct LoadedTape {
   std::vector<Pool> pools{};
   OddCalls odd_calls{};
   Maps maps{};
+  Snapshots snapshots{};
+  std::vector<PagesChunk> pages_chunks{};
   ResidentFacts resident{};
   CpuProfile cpu{};
   std::optional<Summary> summary{};

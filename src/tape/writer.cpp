@@ -9,6 +9,7 @@
 #include "tape/create_file.h"
 #include "tape/inherited_codec.h"
 #include "tape/maps_codec.h"
+#include "tape/memory_snapshot_codec.h"
 #include "tape/run_time_codec.h"
 #include "tape/symbols_codec.h"
 
@@ -173,6 +174,18 @@ Result<> TapeWriter::add_forks(std::span<const ForkMade> forks) {
     put_forks(part, raw_);
     if (auto written = write_chunk(ChunkType::Inherited); !written) return written;
     forks = forks.subspan(part.size());
+  }
+  return Unit{};
+}
+
+Result<> TapeWriter::add_pages(std::span<const std::byte> payload) {
+  return chunks_.write_raw(ChunkType::Pages, payload);
+}
+
+Result<> TapeWriter::add_snapshot(const MemorySnapshot& snapshot, const MapNames& names) {
+  for (std::vector<std::byte>& payload : encode_snapshot(snapshot, names)) {
+    raw_ = std::move(payload);
+    if (auto written = write_chunk(ChunkType::Snapshot); !written) return written;
   }
   return Unit{};
 }

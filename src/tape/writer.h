@@ -18,6 +18,7 @@
 #include "tape/format.h"
 #include "tape/inherited.h"
 #include "tape/maps.h"
+#include "tape/memory_snapshot.h"
 #include "tape/residency.h"
 #include "tape/symbols.h"
 
@@ -53,6 +54,9 @@ public:
   Result<> add_cpu(const CpuProfile& more);
   Result<> add_events(EventEncoder& encoder); // encoder.finish() and write; nothing when it is empty
   Result<> add_forks(std::span<const ForkMade> forks);
+  // A PAGES payload (put_pages), then a snapshot that names such pages; `names` are those of its regions.
+  Result<> add_pages(std::span<const std::byte> payload);
+  Result<> add_snapshot(const MemorySnapshot& snapshot, const MapNames& names);
   Result<> add_summary(const Summary& summary);
   Result<> add_symbols(const Symbols& symbols); // names given now replace earlier ones of the same addresses
 
