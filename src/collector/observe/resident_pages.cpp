@@ -1,16 +1,17 @@
 #include "collector/observe/resident_pages.h"
 
 #include <fcntl.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <span>
 #include <string_view>
 #include <utility>
 
+#include "collector/observe/page_scan.h"
 #include "collector/rings/tick_clock.h"
 
 namespace heaptape {
@@ -30,18 +31,6 @@ constexpr std::uint64_t kTableWindow = 16 * kMiB;
 constexpr std::uint64_t kMostRuns = std::uint64_t{1} << 19; // they fit into one chunk
 // Of the table: 16 GiB of address space. What is beyond it is not looked at.
 constexpr std::uint64_t kMostPages = std::uint64_t{4} << 20;
-
-// As in <linux/fs.h> of Linux 6.7, which may be younger than the headers here.
-struct PageRegion {
-  std::uint64_t begin, end, categories;
-};
-struct ScanRequest {
-  std::uint64_t size, flags, begin, end, walk_end, regions, region_count, most_pages;
-  std::uint64_t inverted, all_of, any_of, wanted;
-};
-static_assert(sizeof(ScanRequest) == 96);
-constexpr unsigned long kPagemapScan = _IOWR('f', 16, ScanRequest);
-constexpr std::uint64_t kIsFile = 1 << 2, kIsPresent = 1 << 3, kIsZeroPage = 1 << 5;
 
 constexpr std::uint64_t kTablePresent = std::uint64_t{1} << 63, kTableOfFile = std::uint64_t{1} << 61;
 
@@ -139,29 +128,12 @@ bool ResidentPages::step() {
 // Pages of the zero page are not counted as resident by the kernel either. `until`: how far it came.
 bool ResidentPages::scan(Part part, std::uint64_t& until) {
   std::array<PageRegion, kRegions> regions{};
-  ScanRequest request{};
-  request.size = sizeof request;
-  request.begin = part.begin;
-  request.end = part.end;
-  request.regions = reinterpret_cast<std::uint64_t>(regions.data());
-  request.region_count = regions.size();
-  request.most_pages = kPagesPerScan;
-  request.inverted = kIsZeroPage;
-  request.all_of = kIsPresent | kIsZeroPage;
-  request.wanted = kIsFile;
-  const int found = ::ioctl(file_.get(), kPagemapScan, &request);
+  const PageQuery query{
+      .all_of = kPagePresent | kPageZero, .inverted = kPageZero, .wanted = kPageOfFile, .most_pages = kPagesPerScan};
+  const long found = scan_pages(file_.get(), part.begin, part.end, query, regions, until);
   if (found < 0) return false;
-  const auto count = std::min(static_cast<std::size_t>(found), regions.size());
-  std::uint64_t pages = 0, last = part.begin;
-  for (std::size_t i = 0; i < count; ++i) {
-    const PageRegion& region = regions[i];
-    if (region.begin < last || region.end > part.end || region.begin >= region.end) return false;
-    add(region.begin, region.end, (region.categories & kIsFile) != 0);
-    pages += (region.end - region.begin) / kMapUnit;
-    last = region.end;
-  }
-  // walk_end is not to be relied on: when the regions are full it may lie before the last of them (seen with Linux 6.18).
-  if (pages >= kPagesPerScan || count == regions.size()) until = last;
+  for (const PageRegion& region : std::span(regions).first(static_cast<std::size_t>(found)))
+    add(region.begin, region.end, (region.categories & kPageOfFile) != 0);
   return true;
 }
 
