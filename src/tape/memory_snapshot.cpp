@@ -18,13 +18,6 @@ bool continues(const PageRun& run, const PageRun& next) {
   return next.value == (run.state == PageState::Stored ? run.value + run.pages() : run.value);
 }
 
-void append(std::vector<PageRun>& runs, const PageRun& next) {
-  if (!runs.empty() && continues(runs.back(), next))
-    runs.back().end = next.end;
-  else
-    runs.push_back(next);
-}
-
 // Goes over two tables at once: calls visit(a, b) for each stretch in which neither changes, with the parts of the runs that cover it
 // (state None where there is none).
 template <class Visit>
@@ -50,10 +43,17 @@ void side_by_side(std::span<const PageRun> left, std::span<const PageRun> right,
 
 } // namespace
 
+void append_run(std::vector<PageRun>& runs, const PageRun& next) {
+  if (!runs.empty() && continues(runs.back(), next))
+    runs.back().end = next.end;
+  else
+    runs.push_back(next);
+}
+
 std::vector<PageRun> page_changes(std::span<const PageRun> before, std::span<const PageRun> now) {
   std::vector<PageRun> changes;
   side_by_side(before, now, [&](const PageRun& old_part, const PageRun& new_part, bool) {
-    if (old_part != new_part) append(changes, new_part);
+    if (old_part != new_part) append_run(changes, new_part);
   });
   return changes;
 }
@@ -62,7 +62,7 @@ std::vector<PageRun> apply_page_changes(std::span<const PageRun> before, std::sp
   std::vector<PageRun> now;
   side_by_side(before, changes, [&](const PageRun& old_part, const PageRun& change, bool changed) {
     const PageRun& part = changed ? change : old_part;
-    if (part.state != PageState::None) append(now, part);
+    if (part.state != PageState::None) append_run(now, part);
   });
   return now;
 }

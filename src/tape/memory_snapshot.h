@@ -115,6 +115,8 @@ struct MemorySnapshot {
   friend bool operator==(const MemorySnapshot&, const MemorySnapshot&) = default;
 };
 
+// Adds a run behind the others, joined with the last one where they belong together.
+void append_run(std::vector<PageRun>& runs, const PageRun& next);
 // From one table of pages to another, both by address: runs that are new, or changed, and with None what is gone.
 std::vector<PageRun> page_changes(std::span<const PageRun> before, std::span<const PageRun> now);
 // The table that such a difference leads to. Neighbouring runs that belong together are joined.

@@ -1,5 +1,7 @@
 #include "tape/memory_snapshot_codec.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
@@ -236,6 +238,11 @@ bool SnapshotParser::add(std::span<const std::byte> payload, Snapshots& snapshot
   if (good && !last) return true;
   std::optional<MemorySnapshot> whole = std::exchange(begun_, std::nullopt);
   return good && snapshots.add(std::move(*whole));
+}
+
+PageHash page_hash(std::span<const std::byte> page) {
+  const XXH128_hash_t hash = XXH3_128bits(page.data(), page.size());
+  return {hash.low64, hash.high64};
 }
 
 void put_pages(std::uint64_t first, std::span<const std::byte> pages, Compressor& compressor,

@@ -42,6 +42,12 @@ struct PagesHead {
 };
 static_assert(sizeof(PagesHead) == 24);
 
+// Tells a page from all others.
+struct PageHash {
+  std::uint64_t low = 0, high = 0;
+};
+PageHash page_hash(std::span<const std::byte> page);
+
 // A PAGES payload. `pages` is a multiple of kPageBytes, at most kPagesPerChunk of them. Such a chunk is raw to the rest of the tape, so
 // that its head can be read alone.
 void put_pages(std::uint64_t first, std::span<const std::byte> pages, Compressor& compressor,

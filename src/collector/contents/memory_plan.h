@@ -1,0 +1,62 @@
+// Which memory of the program is copied, and how: decided per mapping, from /proc alone.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "collector/contents/program_memory.h"
+#include "tape/maps.h"
+#include "tape/memory_snapshot.h"
+
+namespace heaptape {
+
+enum class Treatment : std::uint8_t {
+  Skip,      // the kernel's own
+  Anonymous, // pages that were touched are stored, the others are zero
+  File,      // pages that the program has changed are stored, the others are the file's
+  Shared,    // as many pages as may be copied while the program stands still
+  Refused,   // may not be read
+  LeftOut,   // is not to be read
+};
+
+struct PlannedRegion {
+  MappedRange range{};
+  Treatment treatment = Treatment::Skip;
+
+  AddressRange addresses() const { return {range.begin, range.end}; }
+  // What its pages are that are not stored.
+  PageState otherwise() const;
+  bool is_private() const { return treatment == Treatment::Anonymous || treatment == Treatment::File; }
+};
+
+// `left_out`, by address: what the program asked not to have in dumps.
+std::vector<PlannedRegion> plan_memory(std::span<const MappedRange> ranges, const MapNames& names,
+                                       std::span<const AddressRange> left_out);
+
+// Wishes of the program, by address: see madvise(2).
+struct MemoryWishes {
+  std::vector<AddressRange> not_dumped{}; // MADV_DONTDUMP
+  std::vector<AddressRange> not_forked{}; // MADV_DONTFORK and MADV_WIPEONFORK: a child does not have them
+};
+// Whether a range has a byte of one of these, which are in order.
+bool overlaps(std::span<const AddressRange> ranges, AddressRange range);
+
+// The text of /proc/PID/smaps, in any pieces.
+class SmapsText {
+public:
+  void add(std::string_view text);
+  MemoryWishes take() { return std::move(wishes_); }
+
+private:
+  void add_line(std::string_view line);
+
+  AddressRange current_{};
+  MemoryWishes wishes_;
+  std::string begun_;
+};
+
+} // namespace heaptape

@@ -1,0 +1,360 @@
+#include "collector/contents/snapshot_taker.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "collector/observe/maps_text.h"
+#include "collector/observe/proc_files.h"
+#include "collector/rings/tick_clock.h"
+
+namespace heaptape {
+
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+constexpr std::uint64_t kSmall = 32 * kMiB;      // to copy this much, a stop of some milliseconds is the least trouble
+constexpr std::uint64_t kMostShared = 64 * kMiB; // copied while the program stands still
+constexpr std::uint64_t kMostCopied = 1024 * kMiB; // kept in our memory until it is stored
+constexpr int kMostRounds = 6;
+constexpr std::uint64_t kFewPages = 1000; // left for the stop
+constexpr std::uint64_t kWholeEvery = 16; // so that damage affects only a part of the snapshots
+constexpr std::uint64_t kPageReadNs = 2'000, kCloneNsPerPage = 170;
+constexpr std::uint64_t kRunOnUs = 20, kRunOnPatienceNs = 10'000'000;
+
+std::uint64_t pages_of(std::span<const AddressRange> ranges) {
+  std::uint64_t bytes = 0;
+  for (const AddressRange& range : ranges) bytes += range.end - range.begin;
+  return bytes / kPageBytes;
+}
+
+// Calls add(text) for the file, piece by piece. False: it cannot be read.
+template <class Add>
+bool read_text(const std::string& path, Add add) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return false;
+  constexpr std::uint64_t kMost = 256 * kMiB;
+  std::vector<char> buffer(std::size_t{64} << 10);
+  for (std::uint64_t total = 0; total < kMost;) {
+    const ssize_t size = ::read(file.get(), buffer.data(), buffer.size());
+    if (size <= 0) return size == 0 && total != 0;
+    add(std::string_view(buffer.data(), static_cast<std::size_t>(size)));
+    total += static_cast<std::uint64_t>(size);
+  }
+  return true;
+}
+
+std::uint64_t available_bytes() {
+  const std::string text = read_small_file("/proc/meminfo");
+  const std::size_t at = text.find("MemAvailable:");
+  if (at == std::string::npos) return 0;
+  const std::size_t digit = text.find_first_of("0123456789", at);
+  std::uint64_t kib = 0;
+  if (digit != std::string::npos) std::from_chars(text.data() + digit, text.data() + text.size(), kib);
+  return kib * 1024;
+}
+
+const Error kEnded{ErrorCode::NotFound, "the program ended before the snapshot was finished"};
+
+} // namespace
+
+SnapshotTaker::SnapshotTaker(pid_t pid, SnapshotHost& host)
+    : pid_(pid), host_(host),
+      pagemap_(::open(("/proc/" + std::to_string(pid) + "/pagemap").c_str(), O_RDONLY | O_CLOEXEC)),
+      store_([this](std::vector<std::byte> payload) { return host_.write(std::move(payload)); }) {}
+
+void SnapshotTaker::begin_anew() {
+  store_.forget();
+  table_.clear();
+  last_runs_.clear();
+  constants_.clear();
+  tracker_.reset(); // closing it ends the protection: all pages count as changed
+  tried_tracker_ = false;
+  anew_ = true;
+}
+
+bool SnapshotTaker::read_regions() {
+  MapsText text;
+  if (!read_text("/proc/" + std::to_string(pid_) + "/maps", [&](std::string_view part) { text.add(part, names_); }))
+    return false;
+  plan_ = plan_memory(text.take(), names_, wishes_.not_dumped);
+  return true;
+}
+
+MemoryWishes SnapshotTaker::read_wishes() const {
+  SmapsText text;
+  (void)read_text("/proc/" + std::to_string(pid_) + "/smaps", [&](std::string_view part) { text.add(part); });
+  return text.take();
+}
+
+bool SnapshotTaker::look(bool with_not_dumped) {
+  wishes_ = read_wishes();
+  if (with_not_dumped) wishes_.not_dumped.clear();
+  return read_regions();
+}
+
+std::uint64_t SnapshotTaker::resident_bytes() const {
+  const std::optional<Sample> sample = ProcFiles(pid_).sample();
+  return sample ? sample->anonymous_bytes : 0;
+}
+
+// A filter may kill a program that makes a system call it was not made for.
+bool SnapshotTaker::can_inject() const { return !has_seccomp(pid_); }
+
+bool SnapshotTaker::make_tracker() {
+  if (tracker_ || std::exchange(tried_tracker_, true)) return tracker_.has_value();
+  Result<StoppedProcess> stopped = StoppedProcess::stop(pid_);
+  if (stopped) tracker_ = PageTracker::make(pid_, stopped.value());
+  return tracker_.has_value();
+}
+
+SnapshotMethod SnapshotTaker::choose(const Request& request) {
+  const std::uint64_t resident = resident_bytes();
+  const bool any = request.method == SnapshotMethod::Unknown;
+  if (request.method == SnapshotMethod::Stop || (any && !tracker_ && resident < kSmall) || !can_inject())
+    return SnapshotMethod::Stop;
+  if (request.method != SnapshotMethod::Twin && make_tracker()) return SnapshotMethod::Live;
+  // In the worst case everything is copied by the kernel, because the program writes to it.
+  return available_bytes() > resident ? SnapshotMethod::Twin : SnapshotMethod::Stop;
+}
+
+void SnapshotTaker::put(std::uint64_t address, std::span<const std::byte> bytes) {
+  if (bytes.empty()) return table_.set(address, PageState::Refused);
+  for (std::size_t at = 0; at < bytes.size(); at += kPageBytes) {
+    const PageStore::Stored stored = store_.add(bytes.subspan(at, kPageBytes));
+    table_.set(address + at, stored.state, stored.value);
+  }
+}
+
+bool SnapshotTaker::store(pid_t from, std::span<const AddressRange> ranges) {
+  ProgramMemory memory(from);
+  return memory.read(ranges, [&](std::uint64_t address, std::span<const std::byte> bytes) { put(address, bytes); });
+}
+
+bool SnapshotTaker::copy(pid_t from, std::span<const AddressRange> ranges, Copied& copied) {
+  if (pages_of(ranges) * kPageBytes > kMostCopied) return store(from, ranges);
+  copied.bytes.reserve(copied.bytes.size() + pages_of(ranges) * kPageBytes);
+  ProgramMemory memory(from);
+  return memory.read(ranges, [&](std::uint64_t address, std::span<const std::byte> bytes) {
+    copied.pieces.push_back({address, copied.bytes.size(), bytes.size()});
+    copied.bytes.insert(copied.bytes.end(), bytes.begin(), bytes.end());
+  });
+}
+
+void SnapshotTaker::store(const Copied& copied) {
+  for (const Copied::Piece& piece : copied.pieces) {
+    const std::uint64_t end = piece.address + std::max<std::uint64_t>(piece.size, kPageBytes);
+    if (overlaps(wishes_.not_dumped, {piece.address, end})) continue;
+    put(piece.address, std::span(copied.bytes).subspan(piece.at, piece.size));
+  }
+}
+
+// Pages of a private mapping that hold something.
+std::vector<AddressRange> SnapshotTaker::touched(const PlannedRegion& region) {
+  std::vector<AddressRange> pages;
+  // A file that is gone cannot be asked later: all of its pages count.
+  const bool of_file = region.treatment == Treatment::Anonymous && region.range.name != 0;
+  if (touched_pages(pagemap_.get(), region.addresses(), of_file, pages)) return pages;
+  pages.clear();
+  table_.set(region.range.begin, PageState::Refused); // too large to look for what it holds
+  return pages;
+}
+
+std::vector<AddressRange> SnapshotTaker::all_touched(bool clear) {
+  std::vector<AddressRange> pages;
+  for (const PlannedRegion& region : plan_) {
+    if (!region.is_private()) continue;
+    if (clear) table_.clear(region.range.begin, region.range.end);
+    const std::vector<AddressRange> found = touched(region);
+    pages.insert(pages.end(), found.begin(), found.end());
+  }
+  return pages;
+}
+
+// Pages that the program has changed since the last call. All of what is new; it is watched from now on.
+bool SnapshotTaker::is_known_constant(AddressRange mapping) {
+  const auto [known, is_new] = constants_.try_emplace(mapping.begin, mapping.end);
+  return !is_new && std::exchange(known->second, mapping.end) == mapping.end;
+}
+
+std::vector<AddressRange> SnapshotTaker::take_changed() {
+  std::vector<AddressRange> pages, changed;
+  for (const PlannedRegion& region : plan_) {
+    if (!region.is_private()) continue;
+    const AddressRange mapping = region.addresses();
+    changed.clear();
+    // What the program may not write to was written by the loader, long ago, and is not watched: libraries are many.
+    const bool is_constant = region.treatment == Treatment::File && (region.range.permissions & kMapWrite) == 0;
+    if (is_constant ? is_known_constant(mapping) : tracker_->take_changed(mapping, changed)) {
+      pages.insert(pages.end(), changed.begin(), changed.end());
+      continue;
+    }
+    if (!is_constant && tracker_->watch(mapping)) {
+      changed.clear();
+      (void)tracker_->take_changed(mapping, changed); // protects it
+    }
+    table_.clear(mapping.begin, mapping.end);
+    const std::vector<AddressRange> found = touched(region);
+    pages.insert(pages.end(), found.begin(), found.end());
+  }
+  return pages;
+}
+
+bool SnapshotTaker::copy_while_running() {
+  std::uint64_t before = ~std::uint64_t{0};
+  for (int round = 0; round < kMostRounds; ++round) {
+    if (round != 0 && !read_regions()) return false;
+    const std::vector<AddressRange> pages = take_changed();
+    if (!store(pid_, pages) || store_.failed()) return false;
+    const std::uint64_t count = pages_of(pages);
+    if (count < kFewPages || (round > 1 && count > before - before / 4)) break; // it writes as fast as we read
+    before = count;
+  }
+  return true;
+}
+
+std::vector<AddressRange> SnapshotTaker::shared_pages() {
+  std::vector<AddressRange> pages;
+  std::uint64_t left = kMostShared / kPageBytes;
+  for (const PlannedRegion& region : plan_) {
+    if (region.treatment != Treatment::Shared) continue;
+    table_.clear(region.range.begin, region.range.end);
+    std::vector<AddressRange> found;
+    if (!touched_pages(pagemap_.get(), region.addresses(), true, found) || pages_of(found) > left) continue;
+    left -= pages_of(found);
+    pages.insert(pages.end(), found.begin(), found.end());
+  }
+  return pages;
+}
+
+// A thread between the two halves of a realloc may have moved a block to where nobody knows it: it runs on until it is through.
+std::optional<SnapshotCut> SnapshotTaker::find_cut(StoppedProcess& stopped) {
+  std::optional<SnapshotCut> cut = host_.cut();
+  const std::uint64_t until_ns = monotonic_ns() + kRunOnPatienceNs;
+  while (cut && !cut->moving.empty() && monotonic_ns() < until_ns) {
+    bool ran = false;
+    for (const SnapshotCut::Moving& moving : cut->moving) ran |= stopped.let_run(moving.thread, kRunOnUs);
+    if (!ran) break;
+    cut = host_.cut();
+  }
+  return cut;
+}
+
+Result<> SnapshotTaker::copy_in_stop(StoppedProcess& stopped, SnapshotMethod& method, Copied& copied) {
+  if (!read_regions()) return kEnded;
+  std::vector<AddressRange> pages = method == SnapshotMethod::Live ? take_changed() : all_touched(true);
+  const std::vector<AddressRange> shared = shared_pages();
+  // A program that writes faster than we read: what is left of it is read from a twin, if that takes less time.
+  const std::uint64_t clone_ns = resident_bytes() / kPageBytes * kCloneNsPerPage + 2'000'000;
+  const bool hopeless = method == SnapshotMethod::Live && pages_of(pages) * kPageReadNs > 2 * clone_ns &&
+                        available_bytes() > resident_bytes();
+  if (method == SnapshotMethod::Twin || hopeless) {
+    // What a child would not have.
+    std::vector<AddressRange> not_in_twin;
+    std::erase_if(pages, [&](const AddressRange& range) {
+      const bool missing = overlaps(wishes_.not_forked, range);
+      if (missing) not_in_twin.push_back(range);
+      return missing;
+    });
+    twin_ = stopped.make_twin();
+    if (twin_ > 0) {
+      of_twin_ = std::move(pages);
+      pages = std::move(not_in_twin);
+    } else {
+      twin_ = 0;
+      pages.insert(pages.end(), not_in_twin.begin(), not_in_twin.end());
+      if (method == SnapshotMethod::Twin) method = SnapshotMethod::Stop;
+    }
+  }
+  if (!copy(pid_, pages, copied) || !copy(pid_, shared, copied)) return kEnded;
+  return Unit{};
+}
+
+Result<> SnapshotTaker::finish_twin() {
+  if (twin_ == 0) return Unit{};
+  const bool read = store(twin_, of_twin_);
+  ::kill(twin_, SIGKILL);
+  while (::waitpid(twin_, nullptr, __WALL) < 0 && errno == EINTR) {}
+  twin_ = 0;
+  of_twin_.clear();
+  return read ? Result<>(Unit{}) : Result<>(kEnded);
+}
+
+std::vector<PageRun> SnapshotTaker::all_runs() {
+  std::vector<PageRun> runs;
+  std::uint64_t behind = 0;
+  for (const PlannedRegion& region : plan_) {
+    table_.clear(behind, region.range.begin); // what was unmapped
+    behind = region.range.end;
+    table_.append_runs(region.range.begin, region.range.end, region.otherwise(), runs);
+  }
+  return runs;
+}
+
+Result<MemorySnapshot> SnapshotTaker::take(const Request& request) {
+  const std::uint64_t begin_ns = monotonic_ns();
+  const std::uint64_t pages_before = store_.pages_written();
+  if (!look(request.with_not_dumped)) return kEnded;
+  MemorySnapshot snapshot;
+  snapshot.name = request.name;
+  snapshot.method = choose(request);
+  if (snapshot.method == SnapshotMethod::Live && !copy_while_running()) return kEnded;
+  Copied copied;
+  std::optional<SnapshotCut> cut;
+  if (!host_.attend()) return kEnded;
+  const std::uint64_t pause_ns = monotonic_ns();
+  {
+    Result<StoppedProcess> stopped = StoppedProcess::stop(pid_);
+    if (stopped) cut = find_cut(stopped.value());
+    Result<> done = !stopped ? Result<>(stopped.error()) : cut ? Result<>(Unit{}) : Result<>(kEnded);
+    if (done) done = copy_in_stop(stopped.value(), snapshot.method, copied);
+    if (done) snapshot.threads = stopped.value().states();
+    if (stopped) stopped.value().release();
+    host_.let_go();
+    if (!done) {
+      (void)finish_twin();
+      begin_anew();
+      return done.error();
+    }
+  }
+  snapshot.pause_us = (monotonic_ns() - pause_ns) / 1000;
+  // What was mapped a moment ago may be a secret; nothing of it has been stored yet.
+  if (!request.with_not_dumped) {
+    wishes_ = read_wishes();
+    for (PlannedRegion& region : plan_) {
+      if (region.is_private() && overlaps(wishes_.not_dumped, region.addresses()))
+        region.treatment = Treatment::LeftOut;
+    }
+  }
+  const std::string auxiliary = read_small_file("/proc/" + std::to_string(pid_) + "/auxv");
+  snapshot.auxiliary.assign(std::as_bytes(std::span(auxiliary)).begin(), std::as_bytes(std::span(auxiliary)).end());
+  store(copied);
+  const Result<> twin_read = finish_twin();
+  store_.flush();
+  if (!twin_read || store_.failed()) {
+    begin_anew();
+    return twin_read ? Error{ErrorCode::Io, "the tape could not take the memory; the snapshot was dropped"}
+                     : twin_read.error();
+  }
+  std::vector<PageRun> runs = all_runs();
+  snapshot.number = ++number_;
+  snapshot.event = cut->event;
+  snapshot.time_us = cut->time_us;
+  for (const SnapshotCut::Moving& moving : cut->moving) snapshot.in_flight.push_back(moving.block);
+  for (const PlannedRegion& region : plan_) {
+    if (region.treatment != Treatment::Skip) snapshot.regions.push_back(region.range);
+  }
+  snapshot.whole = std::exchange(anew_, false) || number_ % kWholeEvery == 1;
+  snapshot.runs = snapshot.whole ? runs : page_changes(last_runs_, runs);
+  last_runs_ = std::move(runs);
+  snapshot.new_pages = store_.pages_written() - pages_before;
+  snapshot.duration_us = (monotonic_ns() - begin_ns) / 1000;
+  return snapshot;
+}
+
+} // namespace heaptape

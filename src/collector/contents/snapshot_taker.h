@@ -1,0 +1,128 @@
+// Copies the memory of a running program, at one moment, onto its tape.
+//
+//   live    program runs   |copy all|copy what changed|...|stop, copy the rest|   runs on
+//   twin    program runs   |stop, fork|   runs on; the twin is copied and killed
+//   stop    program runs   |stop, copy all|   runs on
+//
+// From one snapshot to the next it remembers which page of the program is which on the tape, so that only new ones are written; after a live
+// one it also knows which have changed since. All calls come from one thread, which is the only one to stop the program.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "collector/contents/memory_plan.h"
+#include "collector/contents/page_store.h"
+#include "collector/contents/page_table.h"
+#include "collector/contents/page_tracker.h"
+#include "collector/contents/program_memory.h"
+#include "collector/contents/stopped_process.h"
+#include "tape/memory_snapshot.h"
+
+namespace heaptape {
+
+// The recording's place between two events.
+struct SnapshotCut {
+  std::uint64_t event = 0;
+  std::uint64_t time_us = 0;
+  struct Moving { // a realloc that has begun
+    pid_t thread = 0;
+    std::uint64_t block = 0;
+  };
+  std::vector<Moving> moving{};
+};
+
+// What the recording does for a snapshot.
+class SnapshotHost {
+public:
+  // Until cut() or let_go() the recording's own thread does nothing that takes long. False: the recording ends.
+  virtual bool attend() = 0;
+  // The program stands still: everything that it has done is put in order. May be called again when some of it ran on.
+  virtual std::optional<SnapshotCut> cut() = 0;
+  // It runs again.
+  virtual void let_go() = 0;
+  // A PAGES payload for the tape. False: it takes no more, or the recording ends.
+  virtual bool write(std::vector<std::byte> pages) = 0;
+
+protected:
+  ~SnapshotHost() = default;
+};
+
+class SnapshotTaker {
+public:
+  // The host must outlive it.
+  SnapshotTaker(pid_t pid, SnapshotHost& host);
+
+  struct Request {
+    std::string name{};
+    SnapshotMethod method = SnapshotMethod::Unknown; // whichever disturbs least
+    bool with_not_dumped = false;                    // also what the program asked not to have in dumps
+  };
+  // Refused with a sentence; then nothing of it counts. names() are those of its regions.
+  Result<MemorySnapshot> take(const Request& request);
+  const MapNames& names() const { return names_; }
+  // The tape did not take what was written last: the next snapshot begins anew.
+  void begin_anew();
+
+private:
+  // Pages that were read and are not stored yet, so that the program need not wait for that.
+  struct Copied {
+    struct Piece {
+      std::uint64_t address;
+      std::size_t at;   // in `bytes`
+      std::size_t size; // 0: one page that was refused
+    };
+    std::vector<std::byte> bytes{};
+    std::vector<Piece> pieces{};
+  };
+
+  bool look(bool with_not_dumped);
+  bool read_regions();
+  MemoryWishes read_wishes() const;
+  std::uint64_t resident_bytes() const;
+  SnapshotMethod choose(const Request& request);
+  bool can_inject() const;
+  bool make_tracker();
+  bool copy_while_running();
+  std::vector<AddressRange> take_changed();
+  // Whether it was there at an earlier call.
+  bool is_known_constant(AddressRange mapping);
+  std::vector<AddressRange> touched(const PlannedRegion& region);
+  std::vector<AddressRange> all_touched(bool clear);
+  std::vector<AddressRange> shared_pages();
+  std::optional<SnapshotCut> find_cut(StoppedProcess& stopped);
+  bool copy(pid_t from, std::span<const AddressRange> ranges, Copied& copied);
+  bool store(pid_t from, std::span<const AddressRange> ranges);
+  void store(const Copied& copied);
+  void put(std::uint64_t address, std::span<const std::byte> bytes);
+  Result<> copy_in_stop(StoppedProcess& stopped, SnapshotMethod& method, Copied& copied);
+  Result<> finish_twin();
+  std::vector<PageRun> all_runs();
+
+  pid_t pid_;
+  SnapshotHost& host_;
+  UniqueFd pagemap_;
+  PageStore store_;
+  PageTable table_;
+  std::optional<PageTracker> tracker_;
+  bool tried_tracker_ = false;
+  MapNames names_;
+  std::vector<PlannedRegion> plan_;
+  MemoryWishes wishes_;
+  std::map<std::uint64_t, std::uint64_t> constants_; // mappings that were read once for all: begin and end
+  pid_t twin_ = 0;
+  std::vector<AddressRange> of_twin_; // to be read from it
+  std::vector<PageRun> last_runs_;
+  std::uint64_t number_ = 0;
+  bool anew_ = true; // the next one is whole
+};
+
+} // namespace heaptape

@@ -1,0 +1,312 @@
+#include "collector/contents/stopped_process.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "base/system_error.h"
+#include "base/unique_fd.h"
+#include "collector/observe/maps_text.h"
+#include "collector/observe/proc_files.h"
+#include "collector/rings/tick_clock.h"
+
+namespace heaptape {
+
+namespace {
+
+constexpr std::uint64_t kStopPatienceUs = 200'000;
+constexpr std::uint64_t kCallPatienceUs = 2'000'000; // a clone of a large program may take long
+constexpr int kMostLooks = 64;                       // at the list of threads, while new ones appear
+constexpr std::size_t kMostExtended = std::size_t{64} << 10;
+
+long trace(long request, pid_t tid, std::uint64_t address = 0, std::uint64_t data = 0) {
+  return ::syscall(SYS_ptrace, request, tid, address, data);
+}
+
+template <class T>
+bool get_registers(pid_t tid, std::uint64_t note, T* into, std::size_t& size) {
+  iovec room{into, size};
+  if (trace(PTRACE_GETREGSET, tid, note, reinterpret_cast<std::uint64_t>(&room)) < 0) return false;
+  size = room.iov_len;
+  return true;
+}
+
+void rest_a_little() {
+  const timespec little{0, 20'000};
+  ::clock_nanosleep(CLOCK_MONOTONIC, 0, &little, nullptr);
+}
+
+std::string status_field(pid_t pid, std::string_view name) {
+  const std::string text = read_small_file("/proc/" + std::to_string(pid) + "/status");
+  const std::size_t at = text.find("\n" + std::string(name) + ":");
+  if (at == std::string::npos) return "";
+  const std::size_t begin = text.find_first_not_of(" \t", at + name.size() + 2);
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+Error refusal(pid_t pid, int error) {
+  const std::string tracer = status_field(pid, "TracerPid");
+  if (!tracer.empty() && tracer != "0")
+    return {ErrorCode::Denied,
+            "a debugger or tracer (process " + tracer + ") holds the program; detach it and try again"};
+  if (error != EPERM) return {ErrorCode::Io, "the program cannot be stopped: " + system_message(error)};
+  const std::string yama = read_small_file("/proc/sys/kernel/yama/ptrace_scope");
+  if (!yama.empty() && yama[0] >= '2')
+    return {ErrorCode::Denied, "this system allows nobody to look into other programs (kernel.yama.ptrace_scope is " +
+                                   yama.substr(0, 1) + "); an administrator can set it to 1"};
+  return {ErrorCode::Denied,
+          "heaptape may not look into the program (ptrace is refused); run it as the same user, and in a container "
+          "with the right SYS_PTRACE"};
+}
+
+std::vector<pid_t> list_threads(pid_t pid) {
+  std::vector<pid_t> threads;
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(("/proc/" + std::to_string(pid) + "/task").c_str()),
+                                                   &::closedir);
+  if (!folder) return threads;
+  while (const dirent* entry = ::readdir(folder.get())) {
+    pid_t tid = 0;
+    const std::string_view name = entry->d_name;
+    if (std::from_chars(name.data(), name.data() + name.size(), tid).ec == std::errc() && tid > 0)
+      threads.push_back(tid);
+  }
+  return threads;
+}
+
+bool has_ended(pid_t pid, pid_t tid) {
+  const auto stat =
+      parse_proc_stat(read_small_file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/stat"));
+  return !stat || stat->state == 'Z' || stat->state == 'X';
+}
+
+} // namespace
+
+StoppedProcess::StoppedProcess(StoppedProcess&& other) noexcept
+    : pid_(other.pid_), threads_(std::exchange(other.threads_, {})), unstopped_(std::exchange(other.unstopped_, {})),
+      call_instruction_(other.call_instruction_), own_registers_(std::move(other.own_registers_)),
+      borrowed_(std::exchange(other.borrowed_, false)) {}
+
+Result<> StoppedProcess::seize(pid_t tid, std::vector<pid_t>& fresh) {
+  if (trace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACESYSGOOD) < 0) {
+    const int error = errno;
+    if (error == ESRCH || has_ended(pid_, tid)) return Unit{}; // meanwhile
+    return refusal(pid_, error);
+  }
+  trace(PTRACE_INTERRUPT, tid);
+  fresh.push_back(tid);
+  return Unit{};
+}
+
+Result<StoppedProcess> StoppedProcess::stop(pid_t pid) {
+  StoppedProcess process(pid);
+  std::vector<pid_t> known;
+  // A thread may start another one before it stops itself: until a look at the list shows nothing new.
+  for (int looks = 0; looks < kMostLooks; ++looks) {
+    std::vector<pid_t> fresh, now = list_threads(pid);
+    std::erase_if(now, [&](pid_t tid) { return std::ranges::find(known, tid) != known.end(); });
+    if (now.empty()) break;
+    for (const pid_t tid : now) {
+      if (auto seized = process.seize(tid, fresh); !seized) return seized.error();
+      known.push_back(tid);
+    }
+    process.wait_for(std::move(fresh));
+  }
+  if (process.threads_.empty())
+    return Error{ErrorCode::NotFound,
+                 known.empty() ? "the program has ended" : "no thread of the program could be stopped"};
+  return process;
+}
+
+void StoppedProcess::wait_for(std::vector<pid_t> fresh) {
+  const std::uint64_t until_ns = monotonic_ns() + kStopPatienceUs * 1000;
+  while (!fresh.empty()) {
+    std::erase_if(fresh, [&](pid_t tid) {
+      int status = 0;
+      const pid_t got = ::waitpid(tid, &status, __WALL | WNOHANG);
+      if (got == 0) return false;
+      if (got < 0) return errno != EINTR;
+      if (WIFSTOPPED(status)) threads_.push_back({tid, status >> 16 == 0 ? WSTOPSIG(status) : 0});
+      return true; // or it has ended
+    });
+    if (fresh.empty()) return;
+    if (monotonic_ns() >= until_ns) break;
+    rest_a_little();
+  }
+  unstopped_.insert(unstopped_.end(), fresh.begin(), fresh.end());
+}
+
+bool StoppedProcess::wait_for_stop(Stopped& thread, std::uint64_t most_us) {
+  const std::uint64_t until_ns = monotonic_ns() + most_us * 1000;
+  while (true) {
+    int status = 0;
+    const pid_t got = ::waitpid(thread.tid, &status, __WALL | WNOHANG);
+    if (got == thread.tid) {
+      if (WIFSTOPPED(status) && status >> 16 == 0) thread.signal = WSTOPSIG(status);
+      return WIFSTOPPED(status);
+    }
+    if ((got < 0 && errno != EINTR) || monotonic_ns() >= until_ns) return false;
+    rest_a_little();
+  }
+}
+
+std::vector<ThreadState> StoppedProcess::states() const {
+  std::vector<ThreadState> states;
+  std::vector<std::byte> extended(kMostExtended);
+  for (const Stopped& thread : threads_) {
+    ThreadState state{.tid = static_cast<std::uint32_t>(thread.tid),
+                      .signal = static_cast<std::uint32_t>(thread.signal)};
+    std::size_t size = sizeof state.registers;
+    state.stopped =
+        get_registers(thread.tid, NT_PRSTATUS, state.registers.data(), size) && size == sizeof state.registers;
+    size = extended.size();
+    if (state.stopped && get_registers(thread.tid, NT_X86_XSTATE, extended.data(), size))
+      state.extended.assign(extended.begin(), extended.begin() + static_cast<std::ptrdiff_t>(size));
+    if (borrowed_ && &thread == &threads_.front()) state.registers = own_registers_.registers;
+    states.push_back(std::move(state));
+  }
+  for (const pid_t tid : unstopped_) states.push_back({.tid = static_cast<std::uint32_t>(tid), .stopped = false});
+  return states;
+}
+
+bool StoppedProcess::has_thread(pid_t tid) const {
+  return std::ranges::any_of(threads_, [&](const Stopped& thread) { return thread.tid == tid; });
+}
+
+bool StoppedProcess::let_run(pid_t tid, std::uint64_t us) {
+  const auto thread = std::ranges::find_if(threads_, [&](const Stopped& each) { return each.tid == tid; });
+  if (thread == threads_.end()) return false;
+  if (trace(PTRACE_CONT, tid, 0, static_cast<std::uint64_t>(std::exchange(thread->signal, 0))) < 0) return false;
+  const timespec while_it_runs{0, static_cast<long>(std::min<std::uint64_t>(us, 100'000) * 1000)};
+  ::clock_nanosleep(CLOCK_MONOTONIC, 0, &while_it_runs, nullptr);
+  trace(PTRACE_INTERRUPT, tid);
+  if (wait_for_stop(*thread, kStopPatienceUs)) return true;
+  unstopped_.push_back(tid);
+  threads_.erase(thread);
+  return false;
+}
+
+// Any will do; the vdso has one.
+bool StoppedProcess::find_call_instruction() {
+  if (call_instruction_ != 0) return true;
+  MapNames names;
+  MapsText text;
+  text.add(read_small_file("/proc/" + std::to_string(pid_) + "/maps"), names);
+  for (const MappedRange& range : text.take()) {
+    if (names[range.name] != "[vdso]") continue;
+    std::vector<unsigned char> code(std::min<std::uint64_t>(range.end - range.begin, std::uint64_t{64} << 10));
+    iovec to{code.data(), code.size()}, from{reinterpret_cast<void*>(range.begin), code.size()};
+    if (::process_vm_readv(pid_, &to, 1, &from, 1, 0) != static_cast<ssize_t>(code.size())) return false;
+    constexpr unsigned char kSyscall[] = {0x0f, 0x05};
+    const auto found = std::search(code.begin(), code.end(), std::begin(kSyscall), std::end(kSyscall));
+    if (found != code.end()) call_instruction_ = range.begin + static_cast<std::uint64_t>(found - code.begin());
+  }
+  return call_instruction_ != 0;
+}
+
+long StoppedProcess::call(long number, std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d,
+                          std::uint64_t e, std::uint64_t f) {
+  if (threads_.empty() || !find_call_instruction()) return -ENOSYS;
+  Stopped& thread = threads_.front();
+  if (!borrowed_) {
+    std::size_t size = sizeof own_registers_.registers;
+    if (!get_registers(thread.tid, NT_PRSTATUS, own_registers_.registers.data(), size)) return -errno;
+    borrowed_ = true;
+  }
+  using R = ThreadState;
+  auto registers = own_registers_.registers;
+  registers[R::Rip] = call_instruction_;
+  registers[R::Rax] = static_cast<std::uint64_t>(number);
+  registers[R::OrigRax] = ~std::uint64_t{0}; // nothing is to be restarted
+  registers[R::Rdi] = a;
+  registers[R::Rsi] = b;
+  registers[R::Rdx] = c;
+  registers[R::R10] = d;
+  registers[R::R8] = e;
+  registers[R::R9] = f;
+  iovec from{registers.data(), sizeof registers};
+  if (trace(PTRACE_SETREGSET, thread.tid, NT_PRSTATUS, reinterpret_cast<std::uint64_t>(&from)) < 0) return -errno;
+  // Into the call and out of it; a signal that comes meanwhile is kept for later.
+  const int kept_signal = thread.signal;
+  for (int stops = 0, entered = 0; stops < 100 && entered < 2; ++stops) {
+    thread.signal = 0;
+    if (trace(PTRACE_SYSCALL, thread.tid) < 0 || !wait_for_stop(thread, kCallPatienceUs)) return -ESRCH;
+    if (thread.signal == (SIGTRAP | 0x80))
+      ++entered;
+    else if (thread.signal != 0)
+      own_registers_.signal = static_cast<std::uint32_t>(thread.signal);
+  }
+  thread.signal = own_registers_.signal != 0 ? static_cast<int>(own_registers_.signal) : kept_signal;
+  std::size_t size = sizeof registers;
+  if (!get_registers(thread.tid, NT_PRSTATUS, registers.data(), size)) return -errno;
+  return static_cast<long>(registers[R::Rax]);
+}
+
+pid_t StoppedProcess::make_twin() {
+  if (threads_.empty()) return -ESRCH;
+  const pid_t parent = threads_.front().tid;
+  // The twin stops before it does anything, and is ours from then on.
+  trace(PTRACE_SETOPTIONS, parent, 0, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK);
+  // With shared descriptors a pipe that the program closes is closed; without an exit signal its wait() never sees the twin.
+  const long made = call(SYS_clone, CLONE_FILES | CLONE_FS | CLONE_IO);
+  trace(PTRACE_SETOPTIONS, parent, 0, PTRACE_O_TRACESYSGOOD);
+  if (made < 0) return static_cast<pid_t>(made);
+  // What clone gives is a number of the program's own pid namespace; ours is with the event.
+  unsigned long number = 0;
+  pid_t twin = static_cast<pid_t>(made);
+  if (trace(PTRACE_GETEVENTMSG, parent, 0, reinterpret_cast<std::uint64_t>(&number)) == 0 && number != 0)
+    twin = static_cast<pid_t>(number);
+  Stopped waited{.tid = twin};
+  if (!wait_for_stop(waited, kCallPatienceUs)) return -ESRCH;
+  trace(PTRACE_SETOPTIONS, twin, 0, PTRACE_O_EXITKILL);
+  const UniqueFd victim(::open(("/proc/" + std::to_string(twin) + "/oom_score_adj").c_str(), O_WRONLY | O_CLOEXEC));
+  if (victim) (void)!::write(victim.get(), "1000", 4);
+  return twin;
+}
+
+// Whether an interrupted system call is resumed is decided on the way out of a stop for a signal, so the registers go back in one.
+void StoppedProcess::give_back_registers() {
+  if (!std::exchange(borrowed_, false) || threads_.empty()) return;
+  Stopped& thread = threads_.front();
+  const int signal = thread.signal;
+  trace(PTRACE_INTERRUPT, thread.tid);
+  if (trace(PTRACE_CONT, thread.tid) < 0) return;
+  thread.signal = 0;
+  if (!wait_for_stop(thread, kStopPatienceUs)) return;
+  if (thread.signal == 0) thread.signal = signal;
+  iovec from{own_registers_.registers.data(), sizeof own_registers_.registers};
+  trace(PTRACE_SETREGSET, thread.tid, NT_PRSTATUS, reinterpret_cast<std::uint64_t>(&from));
+}
+
+void StoppedProcess::release() {
+  give_back_registers();
+  for (const Stopped& thread : threads_) trace(PTRACE_DETACH, thread.tid, 0, static_cast<std::uint64_t>(thread.signal));
+  threads_.clear();
+}
+
+bool has_seccomp(pid_t pid) {
+  for (const pid_t tid : list_threads(pid)) {
+    const std::string text =
+        read_small_file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/status");
+    const std::size_t at = text.find("\nSeccomp:");
+    if (at == std::string::npos || text.find_first_of("12", at) < text.find('\n', at + 1)) return true;
+  }
+  return false;
+}
+
+} // namespace heaptape
