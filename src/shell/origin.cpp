@@ -116,8 +116,12 @@ std::string origin_text(const TapeReader& tape, StackText& stacks, const Origin&
   out += text.life(origin);
   if (origin.before) {
     const Tenant& before = *origin.before;
-    out += line("Before:", fmt::format("part of {} of {}, gone {}", a_block(before.size),
-                                       stacks.chain(before.owner.stack, 1), ago(before.end_us, origin.time_us)));
+    std::string past = fmt::format("part of {} of {}, gone {}", a_block(before.size),
+                                   stacks.chain(before.owner.stack, 1), ago(before.end_us, origin.time_us));
+    if (before.ended == LifeEnd::Released || before.ended == LifeEnd::Reallocated)
+      past += fmt::format(", {} by {}", before.ended == LifeEnd::Released ? "freed" : "moved",
+                          stacks.chain(before.ender.stack, 1));
+    out += line("Before:", past);
   }
   return out;
 }

@@ -95,6 +95,7 @@ TEST(Origin, WhoHadTheAddressBeforeIsNamedInALine) {
   ASSERT_TRUE(origin.before);
   const std::string text = origin_text(tape, *names.text, origin, {});
   EXPECT_NE(text.find("Before: part of a 32-byte block of other"), text.npos) << text;
+  EXPECT_NE(text.find(" ago, freed by other"), text.npos) << text;
 }
 
 TEST(Origin, AnEarlierMomentHasItsOwnAnswer) {

@@ -37,14 +37,17 @@ bool names_functions(const Meta& meta) {
 
 std::string python_remark(std::span<const Module> modules, const Meta& meta) {
   const auto malloc = meta.find(kPythonMalloc);
-  if (malloc != meta.end() && (malloc->second == "malloc" || malloc->second == "malloc_debug")) return {};
+  const bool has_arenas = malloc == meta.end() || (malloc->second != "malloc" && malloc->second != "malloc_debug");
   for (const Module& module : modules) {
     const std::optional<int> minor = minor_version(module.path);
     if (!minor) continue;
+    constexpr int kFirstWithPerf = 12;
+    const char* naming =
+        *minor >= kFirstWithPerf && !names_functions(meta) ? "python -X perf names Python functions" : "";
+    if (!has_arenas) return naming;
     std::string remark =
         "Python keeps objects of up to 512 bytes in arenas of its own: PYTHONMALLOC=malloc shows each of them";
-    constexpr int kFirstWithPerf = 12;
-    if (*minor >= kFirstWithPerf && !names_functions(meta)) remark += ", python -X perf names Python functions";
+    if (*naming != '\0') remark += std::string(", ") + naming;
     return remark;
   }
   return {};

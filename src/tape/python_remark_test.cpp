@@ -23,6 +23,7 @@ TEST(PythonRemark, FunctionsAreNamedFrom312OnIfAskedFor) {
   const std::string asked = remark("/usr/bin/python3.13", {{"command", std::string("python3\0-X\0perf\0a.py\0", 22)}});
   EXPECT_NE(asked, "");
   EXPECT_EQ(asked.find("-X perf names"), std::string::npos);
+  EXPECT_EQ(remark("/usr/bin/python3.12", {{"PYTHONMALLOC", "malloc"}}), "python -X perf names Python functions");
 }
 
 TEST(PythonRemark, NothingIsSaidWhenNothingIsHidden) {

@@ -62,6 +62,20 @@ def top_prints_what_a_running_program_has_in_use(test):
 
 
 @case
+def the_report_of_a_running_program_does_not_speak_of_its_end(test):
+    process, tape, pid = start_server(test)
+    demand("mark", "-p", pid, "one")
+    text = demand("report", "-p", pid)
+    head = text[:text.find("\n\n")]
+    check(re.search(r"^  live .* blocks? now", head, re.M) and "lost is counted at the end" in head, head)
+    check("unknown" not in head, head)
+    check(re.search(r" running  <-$", demand("info", tape.parent), re.M), "the list of a run says so as well")
+    check("before  one," in demand("diff", "-p", pid, "one", "end"), "two moments of it are compared")
+    stop_server(test, process, pid)
+    check(re.search(r" SIGTERM  <-$", demand("info", tape.parent), re.M), "and how it ended when it has")
+
+
+@case
 def top_prints_again_and_again_and_once_at_the_end(test):
     process, tape, pid = start_server(test)
     equal(demand("top", "--every", "100ms", "--count", "3", tape).count("in use "), 3 * 2, "three tables")

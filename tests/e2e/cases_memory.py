@@ -98,6 +98,20 @@ def heap_plus_mappings_have_a_peak_of_their_own_that_can_be_gone_to(test):
 
 
 @case
+def a_peak_that_is_mostly_mappings_is_not_answered_with_the_heap_alone(test):
+    tape = recording(test)
+    text = demand("report", tape.path)
+    check(0 < text.find("\nHeap plus mappings at their peak") < text.find("\nPeak, by function"), text[:3000])
+    equal(text.count("Heap plus mappings at their peak"), 1, "sections of it")
+    memory = report(test, tape)["resident_memory"]
+    folder = test.work / "one.run"
+    folder.mkdir()
+    os.link(tape.path, folder / "only.tape")
+    listed = json.loads(demand("info", "--json", folder))["programs"][0]["peak_rss_bytes"]
+    near(listed, memory["peak_rss_bytes"] - memory["recorder_bytes"], 0, "resident in the list of a run, without the recorder's")
+
+
+@case
 def with_hundreds_of_threads_the_recorders_own_memory_is_not_counted_as_the_programs(test):
     plain = resident_of_plain(test, 400)
     memory = report(test, recording(test, 400))["resident_memory"]

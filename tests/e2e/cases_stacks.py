@@ -1,9 +1,11 @@
 """Stacks of programs whose shape is known: the frames on the tape are those of the functions that ran."""
 
+import json
 from collections import Counter
 
 from harness import PROGRAMS, case, check, each, equal, main, program
 from symbols import Functions
+from tape import demand
 
 # The functions of tests/programs/stack_shapes.cpp that count as one level each.
 LEVELS = ("descend", "descend_with_alloca")
@@ -39,7 +41,7 @@ def stacks_are_true_after(test, variant):
 
 
 @each(pie="known_frames", frame_pointers="known_frames_fp", no_pie="known_frames_no_pie",
-      stripped="known_frames_stripped")
+      stripped="known_frames_stripped", gaps_between_its_segments="known_frames_gaps")
 def frames_lie_in_the_right_functions_of_a_program_with(test, name):
     file = program(name)
     symbols_from = program("known_frames") if "stripped" in name else file
@@ -48,6 +50,14 @@ def frames_lie_in_the_right_functions_of_a_program_with(test, name):
     equal(len(stacks), 10, "known blocks")
     for names in stacks:
         equal(names[:4], ["innermost", "middle", "outermost", "main"], "frames")
+    equal(outcome.tape.losses().get("stack cut", 0), 0, "stacks cut short")
+
+
+@case
+def a_program_with_gaps_between_its_segments_is_one_module_with_its_build_id(test):
+    file = program("known_frames_gaps")
+    info = json.loads(demand("info", "--json", test.record([file]).tape.path))
+    equal([len(module["build_id"]) for module in info["modules"] if module["path"] == file], [40], "modules of the program")
 
 
 @case

@@ -88,9 +88,11 @@ void check_stack(const Frame& site, std::uint32_t stack) noexcept {
 
   std::size_t same = 0;
   while (same < our_count && same < their_count && ours[same] == theirs[same]) ++same;
-  if (same == our_count && same == their_count) {
+  // Of one that is too deep, exactly the innermost frames are kept.
+  const bool kept = mark == wire::kRootTooDeep && our_count == g_recorder.max_depth && their_count > our_count;
+  if (same == our_count && (same == their_count || kept)) {
     ++g_equal;
-  } else if (same == our_count && mark != 0) {
+  } else if (same == our_count && mark == wire::kRootCut) {
     ++g_cut;
   } else if (g_different.fetch_add(1) < 8) {
     const std::size_t from = same > 2 ? same - 2 : 0;

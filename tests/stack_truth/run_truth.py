@@ -1,8 +1,9 @@
 """Runs a program under the stack-checking recorder and judges what it counted.
 
-usage: run_truth.py HEAPTAPE LIBRARY LEAST_EQUAL same|differs -- PROGRAM [ARGS...]
+usage: run_truth.py HEAPTAPE LIBRARY LEAST_EQUAL same[:DEPTH]|differs -- PROGRAM [ARGS...]
 
-same     every capture must equal libunwind's (those the recorder itself marked as cut short are allowed, but few)
+same     every capture must equal libunwind's (those the recorder itself marked as cut short are allowed, but few);
+         with DEPTH, stacks are cut at it, and the innermost frames must be libunwind's
 differs  at least one must not: for a recorder with a check taken out, to show that the test would notice
 """
 import os
@@ -16,13 +17,15 @@ SKIPPED = 77
 
 def main() -> int:
     heaptape, library, least, expectation = sys.argv[1:5]
+    expectation, _, depth = expectation.partition(":")
+    options = ["--max-depth", depth] if depth else []
     command = sys.argv[6:]
     with tempfile.TemporaryDirectory() as folder:
         counts = os.path.join(folder, "counts")
         environment = dict(os.environ, HEAPTAPE_LIBRARY=library, STACK_TRUTH_FILE=counts, PYTHONMALLOC="malloc")
         tape = os.path.join(folder, "truth.tape")
         try:
-            done = subprocess.run([heaptape, "record", "-q", "-o", tape, "--", *command], env=environment, cwd=folder,
+            done = subprocess.run([heaptape, "record", "-q", "-o", tape, *options, "--", *command], env=environment, cwd=folder,
                                   timeout=500, stdout=subprocess.DEVNULL)
         except FileNotFoundError as error:
             print(error)

@@ -21,6 +21,11 @@ struct PlacedBlock {
   std::uint32_t owner;
 };
 
+bool is_recorders(const AddressSpace& space, const SpaceRange& range) {
+  const std::string_view name = space.names[range.name];
+  return name.starts_with(kRecorderMemory) || name == kRecorderTables || base_name(name).starts_with("libheaptape.so");
+}
+
 const Sample* highest_sample(const TapeReader& tape) {
   const Sample* highest = nullptr;
   for (const Sample& sample : tape.samples()) {
@@ -129,11 +134,7 @@ private:
     return has_blocks ? Line::Held : Line::Other;
   }
 
-  bool is_recorders(const SpaceRange& range) const {
-    const std::string_view name = space_.names[range.name];
-    return name.starts_with(kRecorderMemory) || name == kRecorderTables ||
-           base_name(name).starts_with("libheaptape.so");
-  }
+  bool is_recorders(const SpaceRange& range) const { return heaptape::is_recorders(space_, range); }
 
   // Runs, ranges and blocks are all in order, so each is gone through once.
   void add_run(const ResidentRun& run) {
@@ -226,6 +227,21 @@ std::optional<std::uint64_t> memory_ledger_time(const TapeReader& tape) {
   if (tape.resident().highest) return tape.resident().highest->time_us;
   const Sample* sample = highest_sample(tape);
   return sample != nullptr ? std::optional(sample->time_us) : std::nullopt;
+}
+
+std::uint64_t recorder_bytes_in(const TapeReader& tape) {
+  if (!tape.resident().highest) return 0;
+  const Residency& look = *tape.resident().highest;
+  const AddressSpace space = address_space_at(tape, HeapState(), look.time_us); // blocks do not lie in our memory
+  std::uint64_t bytes = 0;
+  std::size_t at = 0;
+  for (const SpaceRange& range : space.ranges) {
+    if ((range.kind != RangeKind::Special && range.kind != RangeKind::Module) || !is_recorders(space, range)) continue;
+    while (at < look.runs.size() && look.runs[at].end <= range.begin) ++at;
+    for (std::size_t i = at; i < look.runs.size() && look.runs[i].begin < range.end; ++i)
+      bytes += std::min(look.runs[i].end, range.end) - std::max(look.runs[i].begin, range.begin);
+  }
+  return bytes;
 }
 
 MemoryLedger make_memory_ledger(const TapeReader& tape, const HeapState& state) {

@@ -47,6 +47,9 @@ struct MemoryLedger {
   std::uint64_t total_bytes() const { return rss_bytes - recorder_bytes; }
 };
 
+// What of the resident memory was heaptape's own when most was resident, without reading any event; 0: not known.
+std::uint64_t recorder_bytes_in(const TapeReader& tape);
+
 // The time that the ledger of a tape is about; nullopt: the kernel never said anything about its memory.
 std::optional<std::uint64_t> memory_ledger_time(const TapeReader& tape);
 // `state` is the heap at that time.

@@ -44,6 +44,14 @@ bool is_being_written(const std::string& tape) {
   return false;
 }
 
+Result<Run> read_run_now(const std::string& folder) {
+  Result<Run> run = read_run(folder);
+  if (!run) return run;
+  for (RunProcess& process : run.value().programs)
+    process.running = !process.finished && is_being_written(process.tape);
+  return run;
+}
+
 bool is_abandoned(const std::string& tape) {
   struct stat facts {};
   const bool can_tell = ::stat(tape.c_str(), &facts) == 0 && (::geteuid() == 0 || ::geteuid() == facts.st_uid) &&

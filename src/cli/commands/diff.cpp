@@ -12,7 +12,7 @@ namespace heaptape::cli {
 namespace {
 
 constexpr CommandHelp kHelp{
-    .usage = "heaptape diff [options] BEFORE AFTER\n       heaptape diff [options] TAPE --from MOMENT --to MOMENT",
+    .usage = "heaptape diff [options] BEFORE AFTER\n       heaptape diff [options] TAPE MOMENT MOMENT",
     .purpose = "Compares two tapes, or two moments of one tape, stack by stack: what grew, shrank, is new or gone. "
                "Stacks are matched by function names, so this works across rebuilds and address randomization.",
     .more =
@@ -23,10 +23,11 @@ Examples:
   heaptape diff old.tape new.tape
   heaptape diff --leaks old.tape new.tape
   heaptape diff app.tape --from 10s --to 60s
+  heaptape diff -p server 'before the test' end
 )"};
 
 struct Wishes {
-  TapeChoice before, after;
+  TwoTapes tapes;
   std::string from, to;
   bool leaks = false, peak = false, allocations = false, temporary = false, json = false;
   std::size_t rows = 20;
@@ -58,24 +59,32 @@ int diff(Arguments arguments) {
   list.flag("--json", wishes.json, "print all changes as one JSON object");
   common.add_filters(list);
   common.add_names_and_color(list);
-  add_two(list, wishes.before, wishes.after);
+  wishes.tapes.add(list);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
+  if (const Result<> good = wishes.tapes.settle(); !good) return fail(good.error());
+  if (!wishes.tapes.from.empty()) {
+    if (!wishes.from.empty() || !wishes.to.empty())
+      return fail({ErrorCode::Usage, "give the two moments either as words or by --from and --to"});
+    wishes.from = wishes.tapes.from;
+    wishes.to = wishes.tapes.to;
+  }
+  TapeChoice &first = wishes.tapes.before, &second = wishes.tapes.after;
 
   const bool moments = !wishes.from.empty() || !wishes.to.empty();
   const Result<CostKind> kind = kind_of(wishes);
   if (!kind) return fail(kind.error());
-  if (moments && wishes.after.is_named())
+  if (moments && second.is_named())
     return fail({ErrorCode::Usage, "--from and --to compare moments of one tape; give only one"});
-  if (!moments && !wishes.after.is_named())
-    return fail({ErrorCode::Usage, "diff needs two tapes, or one with --from and --to"});
+  if (!moments && !second.is_named())
+    return fail({ErrorCode::Usage, "diff needs two tapes, or one tape and two moments"});
   const Result<TextStyle> style = common.style();
   if (!style) return fail(style.error());
   Result<FrameFilter> filter = common.filter();
   if (!filter) return fail(filter.error());
-  const Result<TapeView> before = common.open(wishes.before);
+  const Result<TapeView> before = common.open(first);
   if (!before) return fail(before.error());
-  wishes.after.like = wishes.before.program; // of two runs, the same program
-  const Result<TapeView> other = moments ? Result<TapeView>(Error{ErrorCode::Usage, ""}) : common.open(wishes.after);
+  second.like = first.program; // of two runs, the same program
+  const Result<TapeView> other = moments ? Result<TapeView>(Error{ErrorCode::Usage, ""}) : common.open(second);
   if (!moments && !other) return fail(other.error());
   const TapeView& after = moments ? before.value() : other.value();
 

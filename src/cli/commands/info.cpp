@@ -29,7 +29,7 @@ constexpr CommandHelp kHelp{
 )"};
 
 int show_run(const std::string& folder, bool json) {
-  const Result<Run> run = read_run(folder);
+  const Result<Run> run = read_run_now(folder);
   if (!run) return fail(run.error());
   const Result<TextStyle> style = style_of_output("auto");
   if (!style) return fail(style.error());

@@ -8,6 +8,7 @@
 #include "base/path_text.h"
 #include "cli/beside/finish_tape.h"
 #include "cli/beside/recorder_library.h"
+#include "cli/beside/tape_in_use.h"
 #include "cli/beside/under_tool.h"
 #include "cli/commands/commands.h"
 #include "cli/live/top_beside.h"
@@ -108,7 +109,7 @@ void show_run(const std::string& folder) {
   constexpr std::uint64_t kPatienceMs = 60'000;
   constexpr std::size_t kTreeLines = 10;
   await_run(folder, kPatienceMs);
-  const Result<Run> run = read_run(folder);
+  const Result<Run> run = read_run_now(folder);
   if (!run) return;
   const RunProcess& main = run.value().programs[run.value().main];
   TextStyle style;

@@ -4,6 +4,7 @@
 
 #include "base/number_text.h"
 
+#include "cli/beside/tape_in_use.h"
 #include "cli/commands/commands.h"
 #include "cli/options/choose_tape.h"
 #include "cli/options/command_line.h"
@@ -151,7 +152,7 @@ int run(const char* command, const CommandHelp& help, Wishes wishes, Arguments a
   if (!page) return fail(page.error());
   Output output;
   if (!wishes.json && !wishes.tape.run.empty() && page.value().overview) {
-    if (const Result<Run> run = read_run(wishes.tape.run))
+    if (const Result<Run> run = read_run_now(wishes.tape.run))
       output.print("{}: {}\n{}\n", printable(wishes.tape.run), processes_text(run.value()),
                    run_tree_text(run.value(), kTreeLines, style.value()));
   }

@@ -19,6 +19,7 @@
 #include "live/live_view.h"
 #include "live/log_file.h"
 #include "live/tape_follower.h"
+#include "report/pages/tape_facts.h"
 #include "report/text/json_writer.h"
 
 namespace heaptape::cli {
@@ -69,10 +70,7 @@ private:
   std::string program() const {
     const auto command = follower_.meta().find("command");
     if (command == follower_.meta().end()) return "program";
-    std::string text = command->second;
-    while (!text.empty() && text.back() == '\0') text.pop_back();
-    std::replace(text.begin(), text.end(), '\0', ' ');
-    return text;
+    return command_text(split_command(command->second));
   }
 
   std::string path_;

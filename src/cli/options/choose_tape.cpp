@@ -163,14 +163,28 @@ void TapeChoice::add(OptionList& list) {
   list.word("TAPE", path);
 }
 
-void add_two(OptionList& list, TapeChoice& before, TapeChoice& after) {
-  const auto next = [&before, &after]() -> TapeChoice& { return before.is_named() ? after : before; };
+void TwoTapes::add(OptionList& list) {
+  const auto next = [this]() -> TapeChoice& { return before.is_named() ? after : before; };
   list.each(
       "-p,--pid PID", [next](const std::string& text) { take_pid(next(), text); }, kPidHelp);
   list.each(
-      "--process WHICH", [&before, &after](const std::string& text) { before.process = after.process = text; },
-      kProcessHelp);
-  list.each_word("TAPE", 2, [next](const std::string& text) { next().path = text; });
+      "--process WHICH", [this](const std::string& text) { before.process = after.process = text; }, kProcessHelp);
+  list.each_word("TAPE", 3, [this, next](const std::string& text) {
+    words_.push_back(text);
+    if (!after.is_named()) next().path = text;
+  });
+}
+
+Result<> TwoTapes::settle() {
+  const std::size_t named = words_.size() + (before.pid ? 1 : 0) + (after.pid ? 1 : 0);
+  if (named < 3) return Unit{};
+  const bool word_first = !before.pid && words_.size() == 3, program_first = before.pid && words_.size() == 2;
+  if (after.pid || (!word_first && !program_first))
+    return Error{ErrorCode::Usage, "give two tapes, or one tape and two moments"};
+  after.path.clear();
+  to = words_.back();
+  from = words_[words_.size() - 2];
+  return Unit{};
 }
 
 Result<> check_choice(TapeChoice& tape) {

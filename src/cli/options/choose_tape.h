@@ -42,8 +42,19 @@ struct TapeChoice {
   bool is_named() const { return !path.empty() || pid; }
 };
 
-// Declares two, each of which may be a TAPE or -p PID, in the order of the command line.
-void add_two(OptionList& list, TapeChoice& before, TapeChoice& after);
+// Declares two, each of which may be a TAPE or -p PID, in the order of the command line. More words than that are moments of the first
+// one, and so are two that follow -p PID.
+struct TwoTapes {
+  TapeChoice before{}, after{};
+  std::string from{}, to{}; // both empty: no moments were given like this
+
+  void add(OptionList& list);
+  // After the options are parsed. An error says what is too much.
+  Result<> settle();
+
+private:
+  std::vector<std::string> words_;
+};
 
 // Refuses a choice of both. A TAPE that is not there may be the name of a program that is being recorded: it becomes the
 // choice of that program.

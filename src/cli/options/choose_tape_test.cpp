@@ -94,11 +94,12 @@ TapeChoice one_of(const std::vector<std::string>& words) {
 using Two = std::pair<std::string, std::string>;
 
 Two two_of(const std::vector<std::string>& words) {
-  TapeChoice before, after;
+  TwoTapes two;
   OptionList list("try");
-  add_two(list, before, after);
+  two.add(list);
   EXPECT_TRUE(list.parse(words).ok());
-  return {text_of(before), text_of(after)};
+  if (const Result<> good = two.settle(); !good) return {good.error().sentence, ""};
+  return {text_of(two.before), two.from.empty() ? text_of(two.after) : two.from + " to " + two.to};
 }
 
 TEST(TapeChoice, IsATapeOrAProgram) {
@@ -128,6 +129,16 @@ TEST(TapeChoice, TwoKeepTheirOrder) {
   EXPECT_EQ(two_of({"-p", "7", "b.tape"}), Two("-p 7", "b.tape"));
   EXPECT_EQ(two_of({"a.tape", "-p", "7"}), Two("a.tape", "-p 7"));
   EXPECT_EQ(two_of({"-p", "7", "-p", "8"}), Two("-p 7", "-p 8"));
+}
+
+// 'heaptape diff -p server before after' said that there is no tape 'after'.
+TEST(TapeChoice, WordsAfterTheFirstOfTwoMayBeMoments) {
+  EXPECT_EQ(two_of({"a.tape", "10s", "end"}), Two("a.tape", "10s to end"));
+  EXPECT_EQ(two_of({"-p", "7", "before", "after"}), Two("-p 7", "before to after"));
+  const Two refused("give two tapes, or one tape and two moments", "");
+  EXPECT_EQ(two_of({"a.tape", "-p", "7", "after"}), refused);
+  EXPECT_EQ(two_of({"-p", "7", "-p", "8", "after"}), refused);
+  EXPECT_EQ(two_of({"before", "after", "-p", "7"}), refused) << "the program comes first";
 }
 
 } // namespace

@@ -4,7 +4,8 @@
 #include <algorithm>
 
 #include "collector/events/event_builder.h"
-#include "wire/failed_call.h"
+#include "collector/events/event_builder_odd.h"
+#include "collector/events/event_builder_repairs.h"
 
 namespace heaptape {
 
@@ -80,71 +81,6 @@ template <class Sink>
     check_pair(event, given_size, ended);
 }
 
-template <class Sink>
-void EventBuilder<Sink>::note_odd(OddKind kind, const Event& event, std::uint64_t size, const EndedBlock& ended) {
-  odd_.add({.kind = kind,
-            .call = event.kind,
-            .event = event.number,
-            .time_us = event.time_us,
-            .thread = event.thread,
-            .stack = event.stack,
-            .address = is_reallocation(event.kind) ? event.old_address : event.address,
-            .size = size,
-            .maker = ended.allocated_at,
-            .block_size = ended.size,
-            .family = ended.family});
-}
-
-template <class Sink>
-[[gnu::noinline]] void EventBuilder<Sink>::check_pair(const Event& event, std::uint64_t given_size,
-                                                      const EndedBlock& ended) {
-  const Family family = family_of(event.kind);
-  if (ended.allocated_at == 0 || ended.family == Family::Unknown || family == Family::Unknown) return;
-  if (ended.family != family) {
-    if (!odd_.operators_are_mixed())
-      note_odd(OddKind::Mismatch, event, is_reallocation(event.kind) ? event.size : 0, ended);
-  } else if (given_size != 0 && given_size != (ended.size & 0xffff'ffff)) {
-    note_odd(OddKind::WrongSize, event, given_size, ended);
-  }
-}
-
-template <class Sink>
-void EventBuilder<Sink>::note_failed(const RingItem& item) {
-  const wire::FailedCallFields fields = wire::failed_call_of(item.address(), item.size());
-  if (!is_allocation(fields.call) && !is_reallocation(fields.call) && !is_mapping(fields.call)) {
-    ++damaged_;
-    return;
-  }
-  const bool of_realloc = is_reallocation(fields.call) || fields.call == EventKind::Mremap;
-  const bool has_old = of_realloc && failed_realloc_.slot == item.slot && failed_realloc_.address != 0;
-  odd_.add({.kind = OddKind::Failed,
-            .call = fields.call,
-            .event = count_,
-            .time_us = clock_.to_us(item.time()),
-            .thread = ThreadId(item.thread),
-            .stack = stacks_.fold(item.stack()),
-            .address = has_old ? failed_realloc_.address : 0,
-            .size = fields.size,
-            .error = fields.error});
-  failed_realloc_ = {};
-}
-
-// What glibc finds wrong with a pointer ends the program inside the real call.
-template <class Sink>
-void EventBuilder<Sink>::finish() {
-  for (const BegunCall& begun : begun_.all()) {
-    if (begun.kind != EventKind::ReallocBegin || !begun.unknown || begun.paused || begun.released) continue;
-    odd_.add({.kind = OddKind::Unfinished,
-              .call = EventKind::Realloc,
-              .event = begun.event,
-              .time_us = begun.time_us,
-              .thread = ThreadId(begun.thread),
-              .stack = begun.stack,
-              .address = begun.address,
-              .size = begun.size});
-  }
-}
-
 // False: the block was made while recording was paused, so this is not an event.
 template <class Sink>
 [[gnu::noinline]] bool EventBuilder<Sink>::release_unknown(Event& event, const RingItem& item, EndedBlock& ended) {
@@ -156,20 +92,6 @@ template <class Sink>
   (void)model_.apply(event, nothing, ended);
   if (ended.allocated_at == 0) note_odd(OddKind::NotLive, event, item.size(), {});
   return true;
-}
-
-// An allocation gets an address that a block from a pause has: the release of that one is stamped a little later, and
-// is not an event anyway.
-template <class Sink>
-[[gnu::noinline]] void EventBuilder<Sink>::make_room_among_paused(const RingItem& item) {
-  if (!paused_.take(item.address())) return;
-  const std::uint64_t until = item.time() + clock_.ticks_of_us(windows_.late_release_us);
-  RingItem* late = find_ahead(until, [&](const RingItem& other) {
-    return other.slot != item.slot && other.address() == item.address() && is_release(other.kind());
-  });
-  if (late == nullptr) return;
-  ++reordered_;
-  late->erase();
 }
 
 template <class Sink>
@@ -333,93 +255,6 @@ void EventBuilder<Sink>::take_in_pool(const RingItem& item) {
   }
   model_.apply(event);
   sink_.add(event, taken.allocated_at);
-}
-
-// Writes a release under the number that `of` had, and gives that one the next.
-template <class Sink>
-void EventBuilder<Sink>::put_in_front(Event release, Event& of) {
-  release.number = of.number;
-  release.time_us = of.time_us;
-  EndedBlock ended;
-  if (!model_.try_release(release, ended)) return;
-  sink_.add(release, ended.allocated_at);
-  of.number = ++count_;
-}
-
-template <class Sink>
-[[gnu::noinline]] void EventBuilder<Sink>::make_room(Event& event, std::uint32_t slot, std::uint64_t time) {
-  const std::uint64_t address = event.address;
-  const std::uint64_t until = time + clock_.ticks_of_us(windows_.late_release_us);
-  Event release;
-  release.address = address;
-  release.kind = EventKind::ReallocRelease;
-  if (BegunCall* const begun = begun_.realloc_of(address); begun != nullptr) {
-    begun->released = true;
-    release.thread = ThreadId(begun->thread);
-    release.stack = begun->stack;
-    return put_in_front(release, event);
-  }
-  RingItem* late = find_ahead(until, [&](const RingItem& item) {
-    return item.slot != slot && item.address() == address &&
-           (is_release(item.kind()) || (item.kind() == EventKind::ReallocBegin && (item.word0 & kReleasedBit) == 0));
-  });
-  if (late == nullptr) return;
-  ++reordered_;
-  release.thread = ThreadId(late->thread);
-  if (late->kind() == EventKind::ReallocBegin) {
-    release.stack = stacks_.fold(late->stack());
-    late->word0 |= kReleasedBit;
-  } else {
-    release.kind = late->kind();
-    release.stack = stacks_.fold(late->stack());
-    late->erase();
-  }
-  put_in_front(release, event);
-}
-
-// Takes an item in ahead of its turn, as if it had happened at `time`.
-template <class Sink>
-[[gnu::noinline]] void EventBuilder<Sink>::take_in_early(RingItem& item, std::uint64_t time) {
-  RingItem copy = item;
-  copy.word0 = time << 8 | (item.word0 & (wire::kKindMask | kReleasedBit));
-  item.erase();
-  ++repairs_;
-  take_in(copy);
-  --repairs_;
-}
-
-template <class Sink>
-[[gnu::noinline]] void EventBuilder<Sink>::end_realloc_in_place(const RingItem& release) {
-  const BegunCall* const begun = begun_.realloc_of(release.address());
-  if (begun == nullptr || begun->slot == release.slot || repairs_ == kMostRepairs) return;
-  const std::uint64_t until = release.time() + clock_.ticks_of_us(windows_.early_release_us);
-  RingItem* end = find_ahead(until, [&](const RingItem& item) {
-    return item.slot == begun->slot && (is_reallocation(item.kind()) || item.kind() == EventKind::PausedRealloc ||
-                                        item.kind() == EventKind::ReallocFailed);
-  });
-  if (end == nullptr || (end->kind() != EventKind::ReallocFailed && end->address() != release.address())) return;
-  ++reordered_;
-  take_in_early(*end, release.time());
-}
-
-template <class Sink>
-void EventBuilder<Sink>::look_for_maker(const RingItem& release) {
-  if (repairs_ == kMostRepairs) return;
-  const std::uint64_t until = release.time() + clock_.ticks_of_us(windows_.early_release_us);
-  RingItem* maker = find_ahead(until, [&](const RingItem& item) {
-    return item.slot != release.slot && item.address() == release.address() &&
-           (is_allocation(item.kind()) || is_reallocation(item.kind()) || item.kind() == EventKind::PausedAlloc ||
-            item.kind() == EventKind::PausedRealloc);
-  });
-  if (maker == nullptr) return;
-  ++reordered_;
-  if (is_reallocation(maker->kind()) || maker->kind() == EventKind::PausedRealloc) {
-    RingItem* first_half = find_ahead(maker->time(), [&](const RingItem& item) {
-      return item.slot == maker->slot && item.kind() == EventKind::ReallocBegin;
-    });
-    if (first_half != nullptr) take_in_early(*first_half, release.time());
-  }
-  take_in_early(*maker, release.time());
 }
 
 } // namespace heaptape

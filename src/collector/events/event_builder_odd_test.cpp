@@ -8,21 +8,25 @@
 namespace heaptape {
 namespace {
 
-std::vector<OddCall> odd_calls(Pipeline& pipeline) { return pipeline.builder.odd_calls().take().calls; }
+struct OneThread {
+  std::vector<OddCall> odd_calls() { return pipeline.builder.odd_calls().take().calls; }
+
+  FakeProgram program;
+  Pipeline pipeline{program};
+  FakeThread thread{program, 0, 100, 1};
+};
 
 TEST(OddCalls, AFailedCallIsNoEventAndKnowsTheEventBeforeIt) {
-  FakeProgram program;
-  Pipeline pipeline(program);
-  const std::uint32_t stack = program.node(0, 0x4000);
-  FakeThread thread(program, 0, 100, 1);
-  thread.malloc(10, 0x1000, 16);
+  OneThread one;
+  const std::uint32_t stack = one.program.node(0, 0x4000);
+  one.thread.malloc(10, 0x1000, 16);
   constexpr std::uint64_t kHuge = ~std::uint64_t{0} - 1;
-  thread.put(EventKind::FailedCall, 20, wire::failed_call_field(EventKind::Calloc, kHuge, 12),
-             wire::failed_size_field(kHuge), stack);
-  thread.malloc(30, 0x2000, 16);
-  pipeline.round();
-  EXPECT_EQ(pipeline.events().size(), 2u);
-  const std::vector<OddCall> odd = odd_calls(pipeline);
+  one.thread.put(EventKind::FailedCall, 20, wire::failed_call_field(EventKind::Calloc, kHuge, 12),
+                 wire::failed_size_field(kHuge), stack);
+  one.thread.malloc(30, 0x2000, 16);
+  one.pipeline.round();
+  EXPECT_EQ(one.pipeline.events().size(), 2u);
+  const std::vector<OddCall> odd = one.odd_calls();
   ASSERT_EQ(odd.size(), 1u);
   EXPECT_EQ(odd[0].kind, OddKind::Failed);
   EXPECT_EQ(odd[0].call, EventKind::Calloc);
@@ -33,29 +37,25 @@ TEST(OddCalls, AFailedCallIsNoEventAndKnowsTheEventBeforeIt) {
 }
 
 TEST(OddCalls, AFailedReallocNamesTheBlockThatItLeftAlone) {
-  FakeProgram program;
-  Pipeline pipeline(program);
-  FakeThread thread(program, 0, 100, 1);
-  thread.malloc(10, 0x1000, 16);
-  thread.realloc_begin(20, 0x1000);
-  thread.put(EventKind::ReallocFailed, 30, 0x1000);
-  thread.put(EventKind::FailedCall, 31, wire::failed_call_field(EventKind::Realloc, 1 << 20, 12), 1 << 20);
-  pipeline.round();
-  const std::vector<OddCall> odd = odd_calls(pipeline);
+  OneThread one;
+  one.thread.malloc(10, 0x1000, 16);
+  one.thread.realloc_begin(20, 0x1000);
+  one.thread.put(EventKind::ReallocFailed, 30, 0x1000);
+  one.thread.put(EventKind::FailedCall, 31, wire::failed_call_field(EventKind::Realloc, 1 << 20, 12), 1 << 20);
+  one.pipeline.round();
+  const std::vector<OddCall> odd = one.odd_calls();
   ASSERT_EQ(odd.size(), 1u);
   EXPECT_EQ(odd[0].address, 0x1000u);
-  EXPECT_EQ(pipeline.builder.model().totals().live_bytes, 16u);
+  EXPECT_EQ(one.pipeline.builder.model().totals().live_bytes, 16u);
 }
 
 TEST(OddCalls, AReleaseOfWhatIsNotLiveIsNotedOnceWithItsEvent) {
-  FakeProgram program;
-  Pipeline pipeline(program);
-  FakeThread thread(program, 0, 100, 1);
-  thread.malloc(10, 0x1000, 16);
-  thread.free(20, 0x1000);
-  thread.free(30, 0x1000);
-  pipeline.round();
-  const std::vector<OddCall> odd = odd_calls(pipeline);
+  OneThread one;
+  one.thread.malloc(10, 0x1000, 16);
+  one.thread.free(20, 0x1000);
+  one.thread.free(30, 0x1000);
+  one.pipeline.round();
+  const std::vector<OddCall> odd = one.odd_calls();
   ASSERT_EQ(odd.size(), 1u);
   EXPECT_EQ(odd[0].kind, OddKind::NotLive);
   EXPECT_EQ(odd[0].event, 3u);
@@ -63,16 +63,14 @@ TEST(OddCalls, AReleaseOfWhatIsNotLiveIsNotedOnceWithItsEvent) {
 }
 
 TEST(OddCalls, AReallocOfWhatIsNotLiveThatNeverReturnsIsNotedAtTheEnd) {
-  FakeProgram program;
-  Pipeline pipeline(program);
-  const std::uint32_t stack = program.node(0, 0x4000);
-  FakeThread thread(program, 0, 100, 1);
-  thread.malloc(10, 0x1000, 16);
-  thread.free(20, 0x1000);
-  thread.put(EventKind::ReallocBegin, 30, 0x1000, 5000, stack);
-  pipeline.finish();
-  pipeline.builder.finish();
-  const std::vector<OddCall> odd = odd_calls(pipeline);
+  OneThread one;
+  const std::uint32_t stack = one.program.node(0, 0x4000);
+  one.thread.malloc(10, 0x1000, 16);
+  one.thread.free(20, 0x1000);
+  one.thread.put(EventKind::ReallocBegin, 30, 0x1000, 5000, stack);
+  one.pipeline.finish();
+  one.pipeline.builder.finish();
+  const std::vector<OddCall> odd = one.odd_calls();
   ASSERT_EQ(odd.size(), 1u);
   EXPECT_EQ(odd[0].kind, OddKind::Unfinished);
   EXPECT_EQ(odd[0].event, 2u);
@@ -81,14 +79,12 @@ TEST(OddCalls, AReallocOfWhatIsNotLiveThatNeverReturnsIsNotedAtTheEnd) {
 }
 
 TEST(OddCalls, AReallocOfALiveBlockThatNeverReturnsIsNotOdd) {
-  FakeProgram program;
-  Pipeline pipeline(program);
-  FakeThread thread(program, 0, 100, 1);
-  thread.malloc(10, 0x1000, 16);
-  thread.realloc_begin(20, 0x1000);
-  pipeline.finish();
-  pipeline.builder.finish();
-  EXPECT_TRUE(odd_calls(pipeline).empty());
+  OneThread one;
+  one.thread.malloc(10, 0x1000, 16);
+  one.thread.realloc_begin(20, 0x1000);
+  one.pipeline.finish();
+  one.pipeline.builder.finish();
+  EXPECT_TRUE(one.odd_calls().empty());
 }
 
 struct Pair {
@@ -104,13 +100,11 @@ TEST(OddCalls, OnlyFunctionsOfOneFamilyMatch) {
       {EventKind::Malloc, EventKind::Delete, false},       {EventKind::New, EventKind::DeleteArray, false},
       {EventKind::NewArray, EventKind::Delete, false}};
   for (const Pair& pair : pairs) {
-    FakeProgram program;
-    Pipeline pipeline(program);
-    FakeThread thread(program, 0, 100, 1);
-    thread.put(pair.made, 10, 0x1000, 16);
-    thread.put(pair.released, 20, 0x1000);
-    pipeline.round();
-    const std::vector<OddCall> odd = odd_calls(pipeline);
+    OneThread one;
+    one.thread.put(pair.made, 10, 0x1000, 16);
+    one.thread.put(pair.released, 20, 0x1000);
+    one.pipeline.round();
+    const std::vector<OddCall> odd = one.odd_calls();
     ASSERT_EQ(odd.size(), pair.matches ? 0u : 1u) << kind_name(pair.made) << " and " << kind_name(pair.released);
     if (pair.matches) continue;
     EXPECT_EQ(odd[0].kind, OddKind::Mismatch);
@@ -121,52 +115,44 @@ TEST(OddCalls, OnlyFunctionsOfOneFamilyMatch) {
 }
 
 TEST(OddCalls, ABlockThatBecameNewsMatchesDelete) {
-  FakeProgram program;
-  Pipeline pipeline(program);
-  FakeThread thread(program, 0, 100, 1);
-  thread.malloc(10, 0x1000, 16);
-  thread.put(EventKind::BecameNew, 20, 0x1000, static_cast<std::uint64_t>(EventKind::New));
-  thread.put(EventKind::Delete, 30, 0x1000);
-  pipeline.round();
-  EXPECT_TRUE(odd_calls(pipeline).empty());
+  OneThread one;
+  one.thread.malloc(10, 0x1000, 16);
+  one.thread.put(EventKind::BecameNew, 20, 0x1000, static_cast<std::uint64_t>(EventKind::New));
+  one.thread.put(EventKind::Delete, 30, 0x1000);
+  one.pipeline.round();
+  EXPECT_TRUE(one.odd_calls().empty());
 }
 
 TEST(OddCalls, WhereOperatorsAreMixedPairsSayNothing) {
-  FakeProgram program;
-  Pipeline pipeline(program);
-  FakeThread thread(program, 0, 100, 1);
-  thread.malloc(10, 0x1000, 16);
-  thread.put(EventKind::OperatorsMixed, 20, 0);
-  thread.put(EventKind::Delete, 30, 0x1000);
-  pipeline.round();
-  EXPECT_TRUE(odd_calls(pipeline).empty());
+  OneThread one;
+  one.thread.malloc(10, 0x1000, 16);
+  one.thread.put(EventKind::OperatorsMixed, 20, 0);
+  one.thread.put(EventKind::Delete, 30, 0x1000);
+  one.pipeline.round();
+  EXPECT_TRUE(one.odd_calls().empty());
 }
 
 TEST(OddCalls, ASizeThatIsNotTheBlocksIsNoted) {
-  FakeProgram program;
-  Pipeline pipeline(program);
-  FakeThread thread(program, 0, 100, 1);
-  thread.put(EventKind::New, 10, 0x1000, 16);
-  thread.put(EventKind::Delete, 20, 0x1000, 16);
-  thread.put(EventKind::New, 30, 0x1000, 16);
-  thread.put(EventKind::Delete, 40, 0x1000, 24);
-  pipeline.round();
-  const std::vector<OddCall> odd = odd_calls(pipeline);
+  OneThread one;
+  one.thread.put(EventKind::New, 10, 0x1000, 16);
+  one.thread.put(EventKind::Delete, 20, 0x1000, 16);
+  one.thread.put(EventKind::New, 30, 0x1000, 16);
+  one.thread.put(EventKind::Delete, 40, 0x1000, 24);
+  one.pipeline.round();
+  const std::vector<OddCall> odd = one.odd_calls();
   ASSERT_EQ(odd.size(), 1u);
   EXPECT_EQ(odd[0].kind, OddKind::WrongSize);
   EXPECT_EQ(odd[0].size, 24u);
   EXPECT_EQ(odd[0].block_size, 16u);
-  EXPECT_EQ(pipeline.events()[3].size, 0u); // the event itself is a release like any other
+  EXPECT_EQ(one.pipeline.events()[3].size, 0u); // the event itself is a release like any other
 }
 
 TEST(OddCalls, AFailedCallOfAnUnknownKindIsDamage) {
-  FakeProgram program;
-  Pipeline pipeline(program);
-  FakeThread thread(program, 0, 100, 1);
-  thread.put(EventKind::FailedCall, 20, 0xff, 8);
-  pipeline.round();
-  EXPECT_TRUE(odd_calls(pipeline).empty());
-  EXPECT_EQ(pipeline.builder.damaged(), 1u);
+  OneThread one;
+  one.thread.put(EventKind::FailedCall, 20, 0xff, 8);
+  one.pipeline.round();
+  EXPECT_TRUE(one.odd_calls().empty());
+  EXPECT_EQ(one.pipeline.builder.damaged(), 1u);
 }
 
 TEST(OddCalls, WhereThereAreTooManyTheyAreOnlyCounted) {

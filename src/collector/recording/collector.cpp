@@ -2,10 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <pthread.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -15,16 +12,13 @@
 #include <climits>
 #include <cstring>
 #include <filesystem>
-#include <new>
-#include <system_error>
 #include <utility>
 
 #include "base/path_text.h"
 #include "collector/observe/proc_files.h"
 #include "collector/observe/unseen_children.h"
 #include "collector/options/function_options.h"
-#include "collector/options/tape_name.h"
-#include "collector/recording/run_list.h"
+#include "collector/recording/own_process.h"
 
 namespace heaptape {
 
@@ -43,16 +37,6 @@ void futex_wake_all(std::atomic<std::uint32_t>& word) {
   ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-const char* started_by_text(wire::StartedBy how) {
-  switch (how) {
-  case wire::StartedBy::User: return "user";
-  case wire::StartedBy::Fork: return "fork";
-  case wire::StartedBy::Exec: return "exec";
-  case wire::StartedBy::Spawn: return "spawn";
-  }
-  return "user";
-}
-
 constexpr const char* kWrittenOver = "the program wrote over the memory that it shares with heaptape: what was "
                                      "recorded after that, and how much was lost, is unknown";
 
@@ -68,87 +52,7 @@ const char* sentence_for(wire::OffReason reason) {
   return "";
 }
 
-// Those of the program are not meant for us. What only root may raise above the hard limit stays there.
-void raise_own_limits() {
-  for (const auto resource : {RLIMIT_CPU, RLIMIT_AS, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_NOFILE}) {
-    rlimit limit{};
-    if (::getrlimit(resource, &limit) != 0) continue;
-    // Of descriptors nobody may have any number.
-    const rlim_t most = resource != RLIMIT_NOFILE ? RLIM_INFINITY : std::max<rlim_t>(limit.rlim_max, 1024);
-    const rlimit raised{most, most}, hard{limit.rlim_max, limit.rlim_max};
-    if (::setrlimit(resource, &raised) != 0) ::setrlimit(resource, &hard);
-  }
-}
-
-// The kernel kills a process that reaches its hard limit; before that the tape wants its end.
-bool cpu_time_runs_out() {
-  static const std::uint64_t s_allowed = cpu_seconds_allowed();
-  if (s_allowed == 0) return false;
-  constexpr std::uint64_t kToFinish = 300 * kMs;
-  timespec used{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  const auto used_ns = static_cast<std::uint64_t>(used.tv_sec) * 1'000 * kMs + static_cast<std::uint64_t>(used.tv_nsec);
-  return used_ns + kToFinish >= s_allowed * 1'000 * kMs;
-}
-
 } // namespace
-
-// A robust mutex shared between processes; the kernel marks its first word when we die. The thread must never give it
-// up.
-void hold_life_mutex(wire::Header& header) {
-  static_assert(sizeof(pthread_mutex_t) <= sizeof header.collector_mutex);
-  pthread_mutexattr_t attributes;
-  ::pthread_mutexattr_init(&attributes);
-  ::pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-  ::pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-  auto* mutex = new (static_cast<void*>(header.collector_mutex)) pthread_mutex_t;
-  ::pthread_mutex_init(mutex, &attributes);
-  ::pthread_mutexattr_destroy(&attributes);
-  ::pthread_mutex_lock(mutex);
-}
-
-Result<> check_descriptors() {
-  constexpr rlim_t kNeeded = 32; // memory, tape, sockets and what watches the program; the files of modules come on top
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kNeeded) return Unit{};
-  return Error{ErrorCode::Exhausted, "the limit on open files (ulimit -n) is " + std::to_string(limit.rlim_cur) +
-                                         ", and the collector needs " + std::to_string(kNeeded)};
-}
-
-std::uint64_t cpu_seconds_allowed() {
-  rlimit limit{};
-  return ::getrlimit(RLIMIT_CPU, &limit) != 0 || limit.rlim_max == RLIM_INFINITY ? 0 : limit.rlim_max;
-}
-
-void prepare_collector_process(const SharedMemory& memory, int keep) {
-  ::setsid();
-  for (int signal : {SIGINT, SIGHUP, SIGTERM, SIGQUIT, SIGPIPE, SIGXFSZ, SIGUSR1, SIGUSR2, SIGALRM}) {
-    ::signal(signal, SIG_IGN);
-  }
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::prctl(PR_SET_NAME, "heaptape-coll");
-  ::prctl(PR_SET_TIMERSLACK, 1000); // ns; the shortest rests would double otherwise
-
-  // The program's pipes must end with the program, not with us.
-  const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (nowhere >= 0) {
-    ::dup2(nowhere, STDIN_FILENO);
-    ::dup2(nowhere, STDOUT_FILENO);
-  }
-  int kept[2] = {std::min(keep, memory.fd()), std::max(keep, memory.fd())};
-  int from = 3;
-  for (int fd : kept) {
-    if (fd < from) continue;
-    if (fd > from) ::syscall(SYS_close_range, from, fd - 1, 0);
-    from = fd + 1;
-  }
-  ::syscall(SYS_close_range, from, UINT_MAX, 0);
-
-  raise_own_limits();
-  hold_life_mutex(memory.header());
-}
 
 Collector::Collector(const CollectorOptions& options, SharedMemory memory, pid_t program, std::string program_name,
                      ProgramOrigin origin)
@@ -157,77 +61,9 @@ Collector::Collector(const CollectorOptions& options, SharedMemory memory, pid_t
   if (options.finish && options.symbols && !options.program.empty()) executable_ = open_regular_file(options.program);
 }
 
-Result<> Collector::create_tape(pid_t program_pid) {
-  tape_start_ns_ = monotonic_ns();
-  const std::uint64_t wall_ns = tape_start_realtime_ns_ = realtime_ns();
-  const TapeNameFacts facts{static_cast<std::uint32_t>(program_pid), program_name_,
-                            static_cast<std::time_t>(wall_ns / 1'000'000'000)};
-  CollectorOptions named = options_;
-  if (options_.write_tape && !options_.run.empty()) {
-    const Result<std::string> folder = make_run_folder(options_, facts);
-    if (!folder) return folder.error();
-    run_folder_ = folder.value();
-    named.tape = as_pattern(run_folder_) + "/%n.%p.tape";
-    named.tape_named = named.force = false;
-  }
-  if (options_.write_tape) {
-    Result<TapeWriter> writer = heaptape::create_tape(named, facts, wall_ns);
-    if (!writer.ok()) return writer.error();
-    writer_.emplace(std::move(writer).value());
-    tape_path_ = writer_->path();
-  }
-  const Result<> watched = create_watcher({.pid = program_pid,
-                                           .name = program_name_,
-                                           .path = options_.program,
-                                           .command = options_.command,
-                                           .start_realtime_ns = wall_ns,
-                                           .tell = [this](const std::string& text) {
-                                             if (tell_) tell_(text);
-                                           }});
-  if (!watched.ok()) {
-    if (writer_) ::unlink(tape_path_.c_str());
-    writer_.reset();
-    return watched.error();
-  }
-  created_ = true;
-  leave_word();
-  list_start(run_folder_, {.pid = program_pid,
-                           .parent = origin_.parent != 0 ? origin_.parent : ProcFiles(program_pid).parent(),
-                           .name = std::string(base_name(program_name_)),
-                           .tape = std::string(base_name(tape_path_)),
-                           .started_by = started_by_text(origin_.started_by),
-                           .time_ns = wall_ns});
-  // Before the program runs, so that anyone who sees it can ask. A recording without this socket is still a recording.
-  if (Result<std::unique_ptr<ControlServer>> opened = ControlServer::open(program_pid, [this] { wake(); })) {
-    control_ = std::move(opened).value();
-  } else {
-    unreachable_ = "other commands cannot reach this recording: " + opened.error().sentence;
-  }
-  return Unit{};
-}
-
 void Collector::set_door(ExecDoor* door, bool follow_child) {
   door_ = door;
   follow_child_ = follow_child;
-}
-
-// For the programs that come after this one.
-void Collector::leave_word() {
-  wire::Header& header = memory_.header();
-  const auto put = [](auto& field, std::string_view text) {
-    if (text.size() < sizeof field) std::memcpy(field, text.data(), text.size());
-  };
-  if (door_ != nullptr) put(header.door, door_->name());
-  put(header.tape, base_name(tape_path_));
-  header.follow_child = follow_child_ ? 1 : 0;
-}
-
-Result<> Collector::create_watcher(const WatchedProgram& program) {
-  if (!options_.watch) return Unit{};
-  Result<std::unique_ptr<EventWatcher>> watcher = options_.watch(program);
-  if (!watcher.ok()) return watcher.error();
-  watcher_ = std::move(watcher).value();
-  return Unit{};
 }
 
 void Collector::wake() {
@@ -286,25 +122,6 @@ void Collector::release_program() {
   header.collector_state.store(wire::kCollectorDone, std::memory_order_release);
   header.drained.fetch_add(1, std::memory_order_release);
   futex_wake_all(header.drained);
-}
-
-Meta Collector::known_facts() const {
-  Meta meta;
-  meta["heaptape"] = HEAPTAPE_VERSION;
-  if (!options_.options_text.empty()) meta["options"] = options_.options_text;
-  if (!options_.command.empty()) meta["command"] = options_.command;
-  if (!options_.program.empty()) meta["program"] = options_.program;
-  // We stand where it was started. What it is in now says /proc, if it lives long enough.
-  std::error_code unknown;
-  if (!options_.command.empty()) meta["directory"] = std::filesystem::current_path(unknown).string();
-  meta["name"] = base_name(program_name_);
-  meta["start_monotonic_ns"] = std::to_string(tape_start_ns_);
-  if (origin_.started_by == wire::StartedBy::User) return meta;
-  meta["started_by"] = started_by_text(origin_.started_by);
-  if (origin_.parent != 0) meta["parent_pid"] = std::to_string(origin_.parent);
-  if (!origin_.parent_tape.empty()) meta["parent_tape"] = origin_.parent_tape;
-  if (origin_.started_ns != 0) meta["started_monotonic_ns"] = std::to_string(origin_.started_ns);
-  return meta;
 }
 
 // How long nothing needs to be done: until the fullest ring is about a third full, going by the time since the last

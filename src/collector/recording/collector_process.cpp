@@ -17,6 +17,7 @@
 #include "collector/options/tape_name.h"
 #include "collector/recording/collector.h"
 #include "collector/recording/hello.h"
+#include "collector/recording/own_process.h"
 #include "collector/recording/process_recording.h"
 #include "collector/recording/run_list.h"
 #include "collector/recording/summary_text.h"

@@ -18,6 +18,7 @@
 #include "collector/observe/proc_files.h"
 #include "collector/options/tape_name.h"
 #include "collector/recording/hello.h"
+#include "collector/recording/own_process.h"
 #include "collector/recording/run_list.h"
 
 namespace heaptape {

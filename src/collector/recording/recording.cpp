@@ -26,14 +26,10 @@ bool is_other_file(pid_t pid, const std::string& path) {
 }
 
 constexpr std::uint64_t kMs = 1'000'000;
-constexpr std::uint64_t kFirstSampleAfter = kMs; // then ever farther apart, up to the next
-constexpr std::uint64_t kFirstSampleEvery = 10 * kMs;
-constexpr std::uint64_t kSamplesPerSpacing = 512; // then twice as far apart: an hour makes 5,000, a week 9,000
 constexpr std::uint64_t kUpkeepEvery = 250 * kMs;
 constexpr std::uint64_t kFlushEvery = 2000 * kMs;  // how much of a slow program's tape a killed collector may lose
 constexpr std::uint64_t kHookPatience = 100 * kMs; // far longer than any hook takes while its thread runs
 constexpr std::uint64_t kFlushPatience = 5000 * kMs;
-constexpr std::size_t kSamplesPerChunk = 256;
 constexpr std::size_t kCpuSamplesPerBlock = 16384;
 constexpr std::size_t kEndedThreadsPerBlock = 1024;
 constexpr std::size_t kNamesPerUpkeep = 256;
@@ -52,8 +48,8 @@ ClockReading program_clock(const wire::Header& header, bool is_tsc) {
 Recording::Recording(const SharedMemory& memory, TapeWriter* writer, RecordingFacts facts)
     : memory_(memory), facts_(std::move(facts)), proc_(facts_.pid),
       stacks_(memory.nodes(), memory.config().node_capacity), modules_(memory.module_log()),
-      sink_(writer, stacks_, facts_.max_tape_bytes), rings_(memory, threads_), desk_(memory), maps_(facts_.pid),
-      pages_(facts_.pid), sample_every_ns_(kFirstSampleAfter) {
+      sink_(writer, stacks_, facts_.max_tape_bytes), rings_(memory, threads_), desk_(memory),
+      footprint_(proc_, clock_, sink_, run_time_) {
   make_builder();
   const wire::Header& header = memory.header();
   const bool is_tsc = header.clock_is_tsc.load(std::memory_order_relaxed) != 0;
@@ -147,7 +143,7 @@ void Recording::catch_up() {
 void Recording::flush() {
   catch_up();
   if (failed()) return;
-  take_sample();
+  footprint_.sample();
   run_time_.look(clock_.plain_us(clock_.now()));
   name_threads();
   reap_threads();
@@ -160,12 +156,9 @@ void Recording::flush() {
   write_forks();
   write_odd_calls();
   write_threads(true);
-  write_samples();
-  finish_looking(); // what was begun may lack what has come since
-  pages_wanted_ |= pages_pace_.is_news(rss_bytes_);
-  maps_.begin(clock_.plain_us(clock_.now()));
-  finish_looking();
-  write_residency();
+  footprint_.write_samples();
+  footprint_.look_at_all();
+  footprint_.write_residency();
 }
 
 void Recording::mark(const std::string& name, MarkKind kind) {
@@ -189,12 +182,8 @@ LiveRecording Recording::figures() const {
 }
 
 void Recording::keep_house(std::uint64_t now_ns, bool busy) {
-  if (now_ns >= next_sample_ns_) {
-    take_sample();
-    run_time_.look(clock_.plain_us(clock_.now()));
-    next_sample_ns_ = now_ns + sample_every_ns_;
-  }
-  look_at_maps(now_ns, busy);
+  if (footprint_.sample_when_due(now_ns)) run_time_.look(clock_.plain_us(clock_.now()));
+  footprint_.look(now_ns, busy);
   // Among the records that wait to be merged may be a thread's name, which is to be written with it.
   const std::size_t most_ended = rings_.queued() == 0 ? kEndedThreadsPerBlock : 16 * kEndedThreadsPerBlock;
   if (threads_.ended().size() >= most_ended) write_threads(false);
@@ -215,7 +204,7 @@ void Recording::keep_house(std::uint64_t now_ns, bool busy) {
   write_forks();
   write_odd_calls();
   if (threads_.count() != threads_written_) write_threads(true);
-  write_residency();
+  footprint_.write_residency();
 }
 
 void Recording::write_marks() {
@@ -282,85 +271,6 @@ void Recording::write_threads(bool all) {
     threads_written_ = threads_.count();
   }
   if (!list.empty()) sink_.write([&](TapeWriter& writer) { return writer.add_threads(list); });
-}
-
-void Recording::take_sample() {
-  std::optional<Sample> sample = proc_.sample();
-  if (!sample) return;
-  sample->time_us = clock_.plain_us(clock_.now());
-  samples_.push_back(*sample);
-  virtual_bytes_ = sample->virtual_bytes;
-  if (sample->rss_bytes != rss_bytes_) peak_rss_bytes_ = std::max(peak_rss_bytes_, proc_.peak_rss_bytes());
-  rss_bytes_ = sample->rss_bytes;
-  pages_wanted_ |= !pages_.looking() && pages_pace_.due(monotonic_ns(), rss_bytes_);
-  if (samples_.size() >= kSamplesPerChunk) write_samples();
-  if (++samples_taken_ % kSamplesPerSpacing == 0) sample_every_ns_ *= 2;
-  if (sample_every_ns_ < kFirstSampleEvery)
-    sample_every_ns_ = std::min(kFirstSampleEvery, sample_every_ns_ + sample_every_ns_ / 4);
-}
-
-// A few thousand mappings at a time, so that the rings do not wait.
-void Recording::look_at_maps(std::uint64_t now_ns, bool busy) {
-  if (failed() || !sink_.has_tape()) return;
-  const std::uint64_t most_ns = busy ? 2 * kMs : 20 * kMs;
-  if (pages_.looking()) return look_at_pages(most_ns);
-  if (!maps_.reading()) {
-    if (!pages_wanted_ && !maps_pace_.due(now_ns, virtual_bytes_)) return;
-    // Stamped before it is read: what is mapped meanwhile has an event behind it.
-    maps_.begin(clock_.plain_us(clock_.now()));
-  }
-  read_maps(now_ns, most_ns);
-}
-
-void Recording::read_maps(std::uint64_t now_ns, std::uint64_t most_ns) {
-  const std::optional<MapsChange> change = maps_.go_on(most_ns);
-  if (maps_.reading()) return;
-  maps_pace_.asked(now_ns, maps_.cost_ns(), virtual_bytes_, change.has_value());
-  if (change) {
-    run_time_.look_at_mapped(maps_.names());
-    const std::uint64_t number = maps_.moments() - 1;
-    sink_.write([&](TapeWriter& writer) { return writer.add_maps(number, *change, maps_.names()); });
-  }
-  if (!std::exchange(pages_wanted_, false)) return;
-  const std::optional<Sample> sample = proc_.sample();
-  if (!sample || sample->rss_bytes == 0) return;
-  Residency begun{.time_us = clock_.plain_us(clock_.now()), .rss_bytes = sample->rss_bytes};
-  pages_.begin(maps_.ranges(), maps_.names());
-  begun_look_ = std::move(begun);
-}
-
-void Recording::finish_looking() {
-  while (maps_.reading() && !failed()) read_maps(monotonic_ns(), 20 * kMs);
-  while (pages_.looking() && !failed()) look_at_pages(20 * kMs);
-}
-
-// One that the program left before its end, or in which it gave most of its memory back, says nothing.
-void Recording::look_at_pages(std::uint64_t most_ns) {
-  std::optional<ResidentPages::Look> found = pages_.go_on(most_ns);
-  if (pages_.looking()) return;
-  pages_pace_.looked(pages_.cost_ns(), begun_look_.rss_bytes);
-  if (!found) return;
-  std::uint64_t bytes = 0;
-  for (const ResidentRun& run : found->runs) bytes += run.bytes();
-  const bool shrank = bytes < begun_look_.rss_bytes - begun_look_.rss_bytes / 10;
-  if (found->whole && shrank && had_look_) return;
-  begun_look_.whole = found->whole;
-  begun_look_.runs = std::move(found->runs);
-  look_ = std::move(begun_look_);
-  had_look_ = true;
-}
-
-// Only the last look is of use, so it waits until it may be the last, or the tape is to be read.
-void Recording::write_residency() {
-  if (!look_ && peak_rss_bytes_ <= peak_rss_written_) return;
-  sink_.write([&](TapeWriter& writer) { return writer.add_residency(look_ ? &*look_ : nullptr, peak_rss_bytes_); });
-  look_.reset();
-  peak_rss_written_ = peak_rss_bytes_;
-}
-
-void Recording::write_samples() {
-  if (!samples_.empty()) sink_.write([&](TapeWriter& writer) { return writer.add_samples(samples_); });
-  samples_.clear();
 }
 
 void Recording::name_threads() {
@@ -439,7 +349,7 @@ void Recording::drain() {
   clock_.believe_until_now();
   const std::uint64_t now = clock_.now();
   end_us_ = clock_.plain_us(now);
-  if (!failed()) take_sample();
+  if (!failed()) footprint_.sample();
   run_time_.finish(end_us_);
   rings_.finish(consumer(), now);
   builder_->finish();
@@ -475,8 +385,8 @@ Summary Recording::finish(Ending ending, std::int32_t detail, const std::string&
   sink_.ignore_failure();
   if (was_failed) write_summary();
   write_threads(true);
-  write_samples();
-  write_residency();
+  footprint_.write_samples();
+  footprint_.write_residency();
   if (!was_failed) write_summary();
   if (facts_.watcher != nullptr) facts_.watcher->on_end(summary);
   return summary;

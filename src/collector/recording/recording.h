@@ -16,12 +16,11 @@
 #include "collector/events/stack_folder.h"
 #include "collector/events/tape_sink.h"
 #include "collector/events/watched_sink.h"
-#include "collector/observe/maps_follower.h"
 #include "collector/observe/module_files.h"
 #include "collector/observe/module_follower.h"
 #include "collector/observe/proc_files.h"
-#include "collector/observe/resident_pages.h"
 #include "collector/observe/run_time_watch.h"
+#include "collector/recording/footprint_follower.h"
 #include "collector/rings/ring_set.h"
 #include "collector/rings/shared_memory.h"
 #include "collector/rings/thread_list.h"
@@ -118,13 +117,6 @@ private:
   void write_forks();
   void write_odd_calls();
   void write_threads(bool all);
-  void write_samples();
-  void take_sample();
-  void look_at_maps(std::uint64_t now_ns, bool busy);
-  void read_maps(std::uint64_t now_ns, std::uint64_t most_ns);
-  void look_at_pages(std::uint64_t most_ns);
-  void finish_looking();
-  void write_residency();
   void name_threads();
   void take_thread_names();
   void reap_threads();
@@ -154,23 +146,8 @@ private:
   AnswerDesk desk_;
   CountOnly count_only_;
 
-  MapsFollower maps_;
-  MapsPace maps_pace_;
-  // A look at the pages follows a reading of the mappings, so that all it finds is in one of them.
-  ResidentPages pages_;
-  ResidencyPace pages_pace_;
-  bool pages_wanted_ = false;
-  Residency begun_look_;
-  std::optional<Residency> look_; // done, and not yet on the tape
-  bool had_look_ = false;
-  std::uint64_t rss_bytes_ = 0; // of the last sample
-  std::uint64_t peak_rss_bytes_ = 0, peak_rss_written_ = 0;
-  std::uint64_t virtual_bytes_ = 0; // of the last sample
+  FootprintFollower footprint_;
 
-  std::vector<Sample> samples_;
-  std::uint64_t samples_taken_ = 0;
-  std::uint64_t next_sample_ns_ = 0;
-  std::uint64_t sample_every_ns_;
   std::uint64_t next_upkeep_ns_ = 0;
   std::uint64_t next_flush_ns_ = 0;
   std::uint64_t module_log_seen_ = 0;

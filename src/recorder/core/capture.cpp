@@ -41,6 +41,7 @@
 #include "recorder/core/machine.h"
 #include "recorder/core/recorder.h"
 #include "recorder/core/stack_memo.h"
+#include "recorder/core/too_deep.h"
 #include "wire/stack_roots.h"
 
 namespace heaptape::recorder {
@@ -157,6 +158,7 @@ std::uint32_t capture_changed(ThreadState& thread, std::uint64_t pc, std::uint64
   RuleEntry* entry = nullptr;
   std::uint8_t doubts = 0; // about how this frame was found
   std::uint64_t root = 0;
+  std::size_t most = g_recorder.max_depth;
   for (;;) {
     while (known > 0 && cache.returns.addresses[known - 1] < frame.slot) --known;
     Rule rule;
@@ -165,6 +167,10 @@ std::uint32_t capture_changed(ThreadState& thread, std::uint64_t pc, std::uint64
         const std::size_t changed =
             own ? find_change(cache, known - 1) : find_change_carefully(cache, known - 1, memory, range);
         if (changed == 0) [[likely]] {
+          if (known + fresh <= g_recorder.max_depth && cache.cut) [[unlikely]] {
+            sound = 0; // how many frames there are further out, the cache does not say
+            continue;
+          }
           if (own && known + fresh <= g_recorder.max_depth) {
             const bool comes_again =
                 thread.habit.repeats(thread.slot->reserved.load(std::memory_order_relaxed)) && fresh <= kMostWords;
@@ -194,8 +200,10 @@ std::uint32_t capture_changed(ThreadState& thread, std::uint64_t pc, std::uint64
         break;
       }
     }
-    if (rule.kind == RuleKind::Slow) [[unlikely]]
-      return capture_slowly(thread, {pc, slot, rbp});
+    if (rule.kind == RuleKind::Slow) [[unlikely]] {
+      if (fresh <= g_recorder.max_depth) return capture_slowly(thread, {pc, slot, rbp});
+      return number_too_deep(thread, 0, fresh, wire::kRootTooDeep, range);
+    }
     if (rule.kind == RuleKind::Stop) [[unlikely]]
       root = wire::kRootCut;
     NewFrame& next = thread.fresh[fresh++]; // field by field: a wide load of narrow stores would stall
@@ -203,9 +211,10 @@ std::uint32_t capture_changed(ThreadState& thread, std::uint64_t pc, std::uint64
     next.slot = frame.slot;
     next.rbp = frame.rbp;
     next.rule = rule;
-    // However many more there are, and whatever the cache knows of them. A recursion without end would unwind ever more of them.
-    if (fresh > g_recorder.max_depth || fresh == kMostFrames) [[unlikely]]
-      return intern_too_deep(thread, 0, fresh);
+    if (fresh > most) [[unlikely]] { // however many more there are, and whatever the cache knows of them
+      most = frames_to_unwind(thread);
+      if (fresh > most) return number_too_deep(thread, 0, fresh, wire::kRootTooDeep, range);
+    }
     doubts = rule.flags & kDoubtful;
     const Step taken = step(memory, range, rule, frame);
     if (taken == Step::Taken) [[likely]]
@@ -216,7 +225,7 @@ std::uint32_t capture_changed(ThreadState& thread, std::uint64_t pc, std::uint64
     break;
   }
   if (cache.count + fresh > g_recorder.max_depth) [[unlikely]]
-    return intern_too_deep(thread, cache.count, fresh);
+    return number_too_deep(thread, cache.count, fresh, root, range);
   add_frames(thread, 0, fresh, root, range);
   return number_of(cache, cache.count - 1);
 }

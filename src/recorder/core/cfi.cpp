@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
+
 #include "recorder/core/byte_walk.h"
 
 namespace heaptape::recorder {
@@ -36,6 +38,11 @@ enum Instruction : std::uint8_t {
   kGnuArgsSize = 0x2e,
 };
 enum HighBits : std::uint8_t { kAdvanceLoc = 1, kOffset = 2, kRestore = 3 };
+
+// The program and the dynamic linker are the only ones that are ever described in pieces; neither is unloaded.
+constexpr std::size_t kMostWithGaps = 2;
+constinit CodeObject g_with_gaps[kMostWithGaps];
+constinit std::atomic<std::size_t> g_with_gaps_count{0};
 
 // A CIE's fields that matter here.
 struct Common {
@@ -271,9 +278,19 @@ bool run_instructions(const CfiContext& context, const std::uint8_t* code, const
   return !walk.bad();
 }
 
+void note_object_with_gaps(const CodeObject& object) noexcept {
+  const std::size_t count = g_with_gaps_count.load(std::memory_order_relaxed);
+  if (count == kMostWithGaps) return;
+  g_with_gaps[count] = object;
+  g_with_gaps_count.store(count + 1, std::memory_order_release); // pairs with find_object()
+}
+
 CodeObject find_object(std::uint64_t pc) noexcept {
   dl_find_object found;
   if (_dl_find_object(reinterpret_cast<void*>(pc), &found) != 0) return {};
+  for (std::size_t i = 0, count = g_with_gaps_count.load(std::memory_order_acquire); i < count; ++i) {
+    if (g_with_gaps[i].link_map == found.dlfo_link_map) return g_with_gaps[i];
+  }
   return {reinterpret_cast<std::uint64_t>(found.dlfo_map_start), reinterpret_cast<std::uint64_t>(found.dlfo_map_end),
           found.dlfo_link_map, static_cast<const std::uint8_t*>(found.dlfo_eh_frame)};
 }

@@ -53,6 +53,11 @@ struct CodeObject {
   const std::uint8_t* eh_frame_hdr = nullptr;
 };
 
+// The dynamic linker describes a program with gaps between its segments (one linked for pages of 2 MB, say) segment by segment. Takes
+// note of all that belongs to such an object, so that find_object() gives the whole of it wherever `pc` is: ELF header, code and unwind
+// tables. For start-up, when there is one thread.
+void note_object_with_gaps(const CodeObject& object) noexcept;
+
 // The loaded object that holds `pc`; lock-free. `start` is 0 when there is none (generated code, nonsense).
 [[nodiscard]] CodeObject find_object(std::uint64_t pc) noexcept;
 

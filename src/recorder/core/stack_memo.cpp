@@ -98,6 +98,12 @@ struct Inward {
 
 } // namespace
 
+std::uint64_t too_deep_root_hash() noexcept {
+  std::uint64_t hash = 0;
+  (void)root_of(wire::kRootTooDeep, hash);
+  return hash;
+}
+
 std::uint32_t intern_too_deep(ThreadState& thread, std::size_t kept, std::size_t fresh) noexcept {
   const std::size_t most = g_recorder.max_depth;
   std::uint64_t root_hash = 0;
@@ -111,7 +117,8 @@ std::uint32_t intern_too_deep(ThreadState& thread, std::size_t kept, std::size_t
   // A recursion looks alike at every depth: most likely it is known as a whole.
   std::uint64_t hash = root_hash;
   each([&](std::uint64_t pc) { hash = path_hash(hash, pc); });
-  std::uint32_t id = fresh != 0 ? g_recorder.stacks.find(thread.fresh[0].pc, hash) : 0;
+  const std::uint64_t innermost = fresh != 0 ? thread.fresh[0].pc : thread.cache.returns.values[kept - 1];
+  std::uint32_t id = g_recorder.stacks.find(innermost, hash);
   if (id != 0) return id;
   hash = root_hash;
   id = root;
@@ -154,6 +161,7 @@ void add_frames(ThreadState& thread, std::size_t first, std::size_t fresh, std::
     hash = outer.hash;
   } else {
     outside = root_of(root, hash);
+    cache.cut = root == wire::kRootTooDeep;
   }
   // Where the number is looked up depends on addresses only, so that can be under way meanwhile.
   for (std::size_t i = fresh, k = count; i > first; --i, ++k) {

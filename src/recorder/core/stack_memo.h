@@ -23,6 +23,9 @@ void add_frames(ThreadState& thread, std::size_t first, std::size_t fresh, std::
 [[nodiscard]] std::uint32_t add_path(ThreadState& thread, std::size_t fresh, std::size_t join, const Frame& site,
                                      std::uint32_t generation) noexcept;
 
+// What the outermost frame of a stack that is too deep hangs on, as a hash.
+[[nodiscard]] std::uint64_t too_deep_root_hash() noexcept;
+
 // Interns the innermost frames that fit: the cache's first `kept`, then the fresh ones. The cache stays as it is.
 [[nodiscard]] std::uint32_t intern_too_deep(ThreadState& thread, std::size_t kept, std::size_t fresh) noexcept;
 

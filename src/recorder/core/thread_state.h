@@ -56,6 +56,7 @@ struct StackCache {
   static_assert(sizeof(Detail) == 32);
 
   std::uint32_t count;        // frames that are valid
+  bool cut;                   // the outermost of them has callers: see too_deep.h
   std::uint64_t stamps_given; // frames ever put in
   // Each frame's return slot and the address in it; in front, the words that show why the outermost is outermost.
   Words<kMostFrames, 8, 2> returns;
@@ -69,6 +70,20 @@ struct StackCache {
     returns.start();
     extra.start();
   }
+};
+
+// What too_deep.h keeps beside the cache.
+struct DeepStack {
+  static constexpr unsigned kKnownBits = 6;
+  struct Known {
+    std::uint64_t hash; // of the frames that count, and of what they hang on
+    std::uint32_t id;   // 0: none
+  };
+  std::uint64_t last;              // the thread's record at the last stack that was too deep
+  std::size_t summed;              // frames of the cache that had sums then
+  std::uint64_t stamp;             // and the last stamp given
+  std::uint64_t sums[kMostFrames]; // over the frames from the first to this one
+  Known known[std::size_t{1} << kKnownBits];
 };
 
 // A frame on its way into the cache.
@@ -95,6 +110,7 @@ struct alignas(64) ThreadState {
   KnownPaths known;
   Habit habit;
   StackCache cache;
+  DeepStack deep;
   NewFrame fresh[kMostFrames + 1];
   std::uint64_t slow_pcs[2][kMostFrames]; // of slow captures, by how many of them are under way
   std::uint64_t sample_pcs[kMostFrames];  // of a sample of the CPU profile, which nothing interrupts

@@ -111,13 +111,23 @@ const char* reason_to_stay_off() noexcept {
 }
 
 int note_loaded(dl_phdr_info* info, std::size_t, void*) noexcept {
+  std::uint64_t code = 0, low = ~std::uint64_t{0}, high = 0;
   for (std::size_t i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
-    if (const CodeObject object = find_object(info->dlpi_addr + segment.p_vaddr); object.start != 0)
-      note_module(object);
-    break;
+    if (segment.p_type != PT_LOAD) continue;
+    const std::uint64_t start = info->dlpi_addr + segment.p_vaddr, end = start + segment.p_memsz;
+    if (code == 0 && (segment.p_flags & PF_X) != 0) code = start;
+    if (start < low) low = start & ~std::uint64_t{4095};
+    if (end > high) high = end;
   }
+  CodeObject object = code != 0 ? find_object(code) : CodeObject{};
+  if (object.start == 0) return 0;
+  if (object.start > low || object.end < high) { // one of its segments
+    object.start = low;
+    object.end = high;
+    note_object_with_gaps(object);
+  }
+  note_module(object);
   return 0;
 }
 

@@ -159,8 +159,7 @@ std::string table_text(const TapeView& view, const CpuReport& report, const CpuO
     std::string text = padded_right(percent_text(row.self.us, report.all.us), 8) +
                        padded_right(percent_text(row.total.us, report.all.us), 8) +
                        padded_right(cpu_time_text(row.self.us), 11) + "  ";
-    std::string place = grouping.place(row.frame);
-    if (!place.empty()) place = " [" + place + "]";
+    std::string place = in_brackets(grouping.place(row.frame));
     const std::size_t room = style.width > columns_of(text) ? style.width - columns_of(text) : 0;
     if (style.width != 0 && columns_of(row.name) + columns_of(place) > room && columns_of(place) + 16 > room)
       place.clear();

@@ -42,7 +42,7 @@ std::string who(const TapeView& view, Plumbing& plumbing, const TopRow& row, Top
   if (const std::string_view pool = RuntimePools(names).of(frames); !pool.empty()) return "(" + std::string(pool) + ")";
   const std::size_t at = charged_frame(plumbing, frames);
   const std::string place = frame_location(names, frames[at], row.lines);
-  std::string text = printable(names.function(frames[at])) + (place.empty() ? "" : " [" + place + "]");
+  std::string text = printable(names.function(frames[at])) + in_brackets(place);
   if (by == TopBy::Function) return text;
   for (std::size_t i = at + 1; i < frames.size(); ++i) {
     if (starts_thread(names, frames[i])) break;

@@ -123,7 +123,7 @@ private:
       label = shortened(label, room - std::min(room, location.empty() ? 0 : columns_of(location) + 3));
     }
     out_ += guides + front + (heavy ? options_.style.bold(label) : label);
-    if (!location.empty()) out_ += options_.style.dim(" [" + location + "]");
+    if (!location.empty()) out_ += options_.style.dim(in_brackets(location));
     out_ += '\n';
   }
 

@@ -20,6 +20,11 @@ std::string frame_location(const StackNames& names, FrameId frame) {
   return named.linkage_name.empty() ? std::string() : printable(names.text(named.module_name));
 }
 
+std::string in_brackets(const std::string& location) {
+  if (location.empty()) return location;
+  return location.starts_with('[') ? " " + location : " [" + location + "]";
+}
+
 std::string StackText::site(StackId stack) { return chain(stack, 0); }
 
 std::string StackText::chain(StackId stack, std::size_t callers) {

@@ -15,6 +15,8 @@ namespace heaptape {
 
 // "sample.cpp:41", "libc.so.6"; empty when the name says it all.
 std::string frame_location(const StackNames& names, FrameId frame);
+// " [cache.cpp:88]" behind a function; " [jit]" as it is; nothing for an empty location.
+std::string in_brackets(const std::string& location);
 
 // One thread at a time. The names must outlive it.
 class StackText {

@@ -7,6 +7,7 @@
 #include "analysis/moment/heap_cursor.h"
 #include "base/number_text.h"
 #include "report/figures/worst_text.h"
+#include "report/pages/overview_sections.h"
 
 namespace heaptape {
 namespace {
@@ -33,22 +34,24 @@ std::vector<StackCost> costs_of_mappings(const std::vector<StackShare>& rows) {
   return costs;
 }
 
-// "ggc_alloc 318.0 MB, obstack_begin 40.2 MB, …"
-std::string names_line(const StackNames& names, const Worst& worst) {
+// "ggc_alloc 318.0 MB, libstdc++'s emergency pool 7.17 kB, …"
+std::string names_line(const StackNames& names, const Worst& worst, std::span<const RuntimePool> runtime = {}) {
+  std::vector<std::pair<std::uint64_t, std::string>> parts;
+  for (const WorstRow& row : worst.rows)
+    parts.emplace_back(row.cost.bytes, row.has_frame ? printable(names.function(row.frame)) : "(no stack)");
+  for (const RuntimePool& pool : runtime) parts.emplace_back(pool.cost.bytes, pool.name);
+  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string text;
-  for (std::size_t i = 0; i < std::min(worst.rows.size(), kNamesInLine); ++i) {
-    const WorstRow& row = worst.rows[i];
-    text += (i == 0 ? "" : ", ") + (row.has_frame ? printable(names.function(row.frame)) : std::string("(no stack)")) +
-            " " + bytes_text(row.cost.bytes);
-  }
-  return worst.rows.size() + worst.others > kNamesInLine ? text + ", …" : text;
+  for (std::size_t i = 0; i < std::min(parts.size(), kNamesInLine); ++i)
+    text += (i == 0 ? "" : ", ") + parts[i].second + " " + bytes_text(parts[i].first);
+  return parts.size() + worst.others > kNamesInLine ? text + ", …" : text;
 }
 
 std::vector<LedgerLine> lines_of(const StackNames& names, const MemoryPage& page) {
   const MemoryLedger& ledger = *page.ledger;
   const bool pages = ledger.from_pages;
   std::vector<LedgerLine> lines{
-      {"heap_bytes", "live heap", ledger.heap_bytes, names_line(names, page.heap)},
+      {"heap_bytes", "live heap", ledger.heap_bytes, names_line(names, page.heap, page.runtime)},
       {"mapping_bytes", "own mappings", ledger.mapping_bytes, names_line(names, page.mappings)},
       {"held_bytes", "held by the allocator", ledger.held_bytes, "free blocks, headers, padding"},
       {"stack_bytes", "stacks", ledger.stack_bytes, "of " + count_of(ledger.stacks, "thread")},
@@ -132,7 +135,10 @@ MemoryPage make_memory_page(const TapeView& view, FrameFilter& filter) {
   };
   page.ledger = memory_ledger_of(view);
   if (page.ledger) {
-    page.heap = worst(costs_of_blocks(page.ledger->blocks), 5);
+    std::vector<StackCost> blocks = costs_of_blocks(page.ledger->blocks);
+    filter.apply(view.names(), blocks);
+    page.runtime = RuntimePools(view.names()).take_from(blocks);
+    page.heap = worst(std::move(blocks), 5);
     page.mappings = worst(costs_of_mappings(page.ledger->mappings), 5);
   }
   if (view.findings().total_peak) page.total_peak = worst(total_peak_costs(view), 5);
@@ -175,13 +181,20 @@ std::string memory_page_text(const TapeView& view, const MemoryPage& page, const
              worst_text(view.names(), page.mappings, Measure::Bytes, style);
     }
   }
-  const auto& peak = view.findings().total_peak;
-  if (peak && peak->mapping_bytes() != 0) {
-    out += "\n" + style.bold("Heap plus mappings at their peak") +
-           style.dim(", " + bytes_text(peak->bytes) + " at " + duration_text(peak->time_us) + ", by function") + "\n" +
-           worst_text(view.names(), page.total_peak, Measure::Bytes, style);
-  }
   return out;
+}
+
+bool is_mostly_mappings(const Findings& findings) {
+  const auto& peak = findings.total_peak;
+  return peak && peak->mapping_bytes() > peak->heap_bytes;
+}
+
+std::string total_peak_text(const TapeView& view, const MemoryPage& page, const TextStyle& style) {
+  const TotalPeak& peak = *view.findings().total_peak;
+  return style.bold("Heap plus mappings at their peak") +
+         style.dim(", " + bytes_text(peak.bytes) + " at " + duration_text(peak.time_us) +
+                   ", by function; tree: 'heaptape peak --with-mappings'") +
+         "\n" + worst_text(view.names(), page.total_peak, Measure::Bytes, style);
 }
 
 void write_memory_page_json(JsonWriter& json, const TapeView& view, const MemoryPage& page) {
@@ -194,6 +207,7 @@ void write_memory_page_json(JsonWriter& json, const TapeView& view, const Memory
     for (const LedgerLine& line : lines_of(view.names(), page)) json.field(line.name, line.bytes);
     json.field("stacks", ledger.stacks);
     write_worst_json(json.key("heap"), view.names(), page.heap);
+    write_runtime_json(json.key("runtime"), page.runtime);
     write_worst_json(json.key("mappings"), view.names(), page.mappings);
     json.end_object();
   }

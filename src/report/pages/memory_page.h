@@ -9,6 +9,7 @@
 #include "report/figures/costs.h"
 #include "report/figures/worst.h"
 #include "report/select/frame_filter.h"
+#include "report/select/runtime_pools.h"
 #include "report/text/json_writer.h"
 #include "report/text/text_style.h"
 #include "report/view/tape_view.h"
@@ -18,6 +19,7 @@ namespace heaptape {
 struct MemoryPage {
   std::optional<MemoryLedger> ledger{}; // nullopt: the kernel was never asked
   Worst heap{}, mappings{};             // of the ledger, by function
+  std::vector<RuntimePool> runtime{};   // what of the ledger's heap runtimes keep for themselves; not in `heap`
   Worst total_peak{}; // heap and mappings together at their peak; of nothing when there are no mappings
 };
 MemoryPage make_memory_page(const TapeView& view, FrameFilter& filter);
@@ -26,7 +28,11 @@ MemoryPage make_memory_page(const TapeView& view, FrameFilter& filter);
 std::string resident_line(const MemoryLedger& ledger);
 // Of heap and mappings together; empty: that is the heap's peak.
 std::string total_peak_line(const Findings& findings);
-// The sections below the head, each with an empty line before it; empty: there is nothing to say.
+// Whether most of that peak is mappings.
+bool is_mostly_mappings(const Findings& findings);
+// The functions behind that peak. The findings must have one.
+std::string total_peak_text(const TapeView& view, const MemoryPage& page, const TextStyle& style);
+// What was resident, each section with an empty line before it; empty: there is nothing to say.
 std::string memory_page_text(const TapeView& view, const MemoryPage& page, const TextStyle& style);
 // Fields of an object that is open.
 void write_memory_page_json(JsonWriter& json, const TapeView& view, const MemoryPage& page);

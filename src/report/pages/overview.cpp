@@ -1,5 +1,7 @@
 #include "report/pages/overview.h"
 
+#include <signal.h>
+
 #include <map>
 
 #include "base/number_text.h"
@@ -25,7 +27,12 @@ std::string ending_of_run(const TapeReader& tape, bool is_running) {
   if (!tape.summary()) return is_running ? "not yet: it is still running" : ending_text({}, false);
   const Summary& summary = *tape.summary();
   const bool well = summary.ending == Ending::Exited && summary.ending_detail == 0 && summary.note.empty();
-  return well ? std::string() : ending_text(summary, true);
+  if (well) return {};
+  const bool crashed =
+      summary.ending == Ending::Killed && (summary.ending_detail == SIGSEGV || summary.ending_detail == SIGBUS);
+  return ending_text(summary, true) +
+         (crashed ? "; 'heaptape explain ADDR' tells who freed the memory there (dmesg or a core file has the address)"
+                  : "");
 }
 
 // What was lost on the way to the tape, makes no sense on it, or cannot be read from it.
@@ -90,7 +97,9 @@ std::string seen_text(const TapeView& view, const Overview& overview) {
     text += percent_text(ledger.total_bytes() - ledger.other_bytes, ledger.total_bytes()) + " of the resident memory; ";
   }
   const bool known = view.tape().summary() && !view.tape().summary()->losses.contains(wire::kLossUnknown);
-  text += known ? count_of(overview.lost_events, "event") + " lost" : std::string("lost events unknown");
+  text += known                 ? count_of(overview.lost_events, "event") + " lost"
+          : overview.is_running ? "what was lost is counted at the end"
+                                : "lost events unknown";
   if (known)
     text +=
         overview.cut_stacks == 0 ? "; all stacks whole" : "; " + count_of(overview.cut_stacks, "stack") + " cut short";
@@ -130,6 +139,7 @@ std::string nameless_sentence(const StackNames& names) {
 Overview make_overview(const TapeView& view, const OverviewRequest& request) {
   Overview overview;
   overview.command = command_of_run(view.tape());
+  overview.is_running = request.is_running && !view.tape().summary();
   overview.ending = ending_of_run(view.tape(), request.is_running);
   const Findings& findings = view.findings();
   overview.memory = make_memory_page(view, request.filter);
@@ -185,7 +195,7 @@ std::string overview_text(const TapeView& view, const Overview& overview, const 
   const std::string live = bytes_text(totals.live_bytes) + " in " + count_of(totals.live_blocks, "block");
   line("peak", peak);
   if (const std::string total = total_peak_line(findings); !total.empty()) line("", total);
-  line("live", live + " at the end" + runtime_share(overview));
+  line("live", live + (overview.is_running ? " now" : " at the end") + runtime_share(overview));
   if (const std::string inherited = inheritance_text(view.tape()); !inherited.empty())
     line("fork", "inherited " + inherited + "; not part of these sums");
   line("churn", bytes_text(totals.allocated_bytes) + " allocated in " + count_of(totals.allocated_blocks, "block") +
@@ -198,10 +208,14 @@ std::string overview_text(const TapeView& view, const Overview& overview, const 
   put_odd_lines(out, style, overview.odd);
   if (!overview.ending.empty()) line("ended", overview.ending);
 
+  const bool mappings_first = is_mostly_mappings(findings); // then the heap's peak is not the answer
+  if (mappings_first) out += "\n" + total_peak_text(view, overview.memory, style);
   for (const OverviewSection& part : overview.sections) {
     out += "\n" + section_text(view.names(), part, style);
   }
   out += memory_page_text(view, overview.memory, style);
+  if (!mappings_first && !total_peak_line(findings).empty())
+    out += "\n" + total_peak_text(view, overview.memory, style);
   if (!overview.pools.empty()) {
     out += "\n" + style.bold("Pools") + style.dim(", inside the memory above and not part of its sums") + "\n";
     const std::size_t shown = std::min(overview.pools.size(), kPoolsShown);

@@ -17,8 +17,9 @@
 namespace heaptape {
 
 struct Overview {
-  std::string command; // as one could type it
-  std::string ending;  // how the program ended; empty: well, and there is nothing to say about it
+  std::string command;     // as one could type it
+  std::string ending;      // how the program ended; empty: well, and there is nothing to say about it
+  bool is_running = false; // what is on the tape goes up to now
   MemoryPage memory{};
   Cost short_lived{}; // freed within a millisecond
   Cost temporary{};

@@ -31,10 +31,15 @@ public:
   }
 
 private:
+  // Takes out what the filter refuses, and the pools of runtimes, which it returns.
+  std::vector<RuntimePool> leave_out(std::vector<StackCost>& costs) {
+    request_.filter.apply(names_, costs);
+    return request_.show_runtime ? std::vector<RuntimePool>() : pools_.take_from(costs);
+  }
+
   // Ranks what the filter accepts, the pools of runtimes set apart. nullptr: there is nothing.
   OverviewSection* add(OverviewSection section, std::vector<StackCost> costs, WorstOptions options) {
-    request_.filter.apply(names_, costs);
-    if (!request_.show_runtime) section.runtime = pools_.take_from(costs);
+    section.runtime = leave_out(costs);
     if (costs.empty() && section.runtime.empty()) return nullptr;
     options.measure = section.measure;
     options.least_percent = kLeastPercent;
@@ -113,15 +118,19 @@ private:
       costs.push_back({.stack = row.stack, .cost = row.regrown});
       containers.push_back({.stack = row.stack, .cost = kept});
     }
-    const HeapTotals& totals = view_.findings().totals;
-    const Cost sum = sum_of(costs);
-    const bool matters = sum.blocks >= totals.allocated_blocks / 100 * kGrowthPercent ||
-                         sum.bytes >= totals.allocated_bytes / 100 * kGrowthPercent;
-    if (sum.blocks < kLeastGrowths || !matters) return;
     OverviewSection* section =
         add({"regrown", "Regrown", "bytes copied as containers grew: reserve() what is known", Measure::Bytes, {}},
             std::move(costs), {.rows = kFewRows, .nouns = true});
     if (section == nullptr) return;
+    const HeapTotals& totals = view_.findings().totals;
+    const Cost sum = section->worst.total; // without what runtimes did for themselves
+    const bool matters = sum.blocks >= totals.allocated_blocks / 100 * kGrowthPercent ||
+                         sum.bytes >= totals.allocated_bytes / 100 * kGrowthPercent;
+    if (sum.blocks < kLeastGrowths || !matters) {
+      sections_.pop_back();
+      return;
+    }
+    leave_out(containers);
     const auto by_function = costs_by_function(names_, containers);
     for (WorstRow& row : section->worst.rows) {
       if (!row.has_frame) continue;
@@ -152,7 +161,8 @@ std::vector<OverviewSection> make_overview_sections(const TapeView& view, const 
 }
 
 std::string section_text(const StackNames& names, const OverviewSection& section, const TextStyle& style) {
-  std::string note = ", by function" + (section.note.empty() ? "" : "; " + section.note);
+  std::string note = std::string(section.measure == Measure::Blocks ? ", by function and count" : ", by function") +
+                     (section.note.empty() ? "" : "; " + section.note);
   const std::size_t title = columns_of(section.title);
   if (style.width != 0) note = shortened(note, style.width > title ? style.width - title : 0);
   std::string out = style.bold(section.title) + style.dim(note) + "\n";

@@ -17,6 +17,7 @@
 #include <thread>
 #include <utility>
 
+#include "analysis/space/memory_ledger.h"
 #include "base/path_text.h"
 #include "report/pages/tape_facts.h"
 #include "tape/reader.h"
@@ -69,6 +70,7 @@ RunProcess describe(const std::string& path, const TapeReader& tape) {
   process.finished = facts.finished;
   process.summary = facts.summary;
   process.rss_bytes = std::max(facts.peak_rss_bytes, tape.resident().peak_rss_bytes);
+  process.rss_bytes -= std::min(process.rss_bytes, recorder_bytes_in(tape));
   for (const Sample& sample : tape.samples())
     process.anonymous_bytes = std::max(process.anonymous_bytes, sample.anonymous_bytes);
   return process;

@@ -26,7 +26,8 @@ struct RunProcess {
   std::string parent_tape;
   std::uint64_t start_ns = 0;        // wall clock
   bool finished = false;             // the tape has an end
-  std::uint64_t rss_bytes = 0;       // the most that was resident; 0: not known
+  bool running = false;              // it has none yet; who knows what runs on this machine sets it
+  std::uint64_t rss_bytes = 0;       // the most that was resident, without heaptape's own; 0: not known
   std::uint64_t anonymous_bytes = 0; // likewise, without files
   Summary summary{};
   std::vector<std::string> before{};   // names of the programs that the process was before, by exec

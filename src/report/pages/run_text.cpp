@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kDeepestIndent = 8;
 
 std::string short_ending(const RunProcess& process) {
-  if (!process.finished) return "no end";
+  if (!process.finished) return process.running ? "running" : "no end";
   switch (process.summary.ending) {
   case Ending::Exited: return "exit " + std::to_string(process.summary.ending_detail);
   case Ending::Killed: return signal_name(process.summary.ending_detail);
@@ -149,7 +149,9 @@ std::string run_json(const Run& run) {
     json.field("events", process.summary.events).field("peak_bytes", process.summary.peak_bytes);
     json.field("peak_rss_bytes", process.rss_bytes);
     json.field("live_bytes", process.summary.live_bytes).field("duration_us", process.summary.duration_us);
-    json.field("finished", process.finished).field("ending", std::string_view(ending_name(process.summary.ending)));
+    json.field("finished", process.finished)
+        .field("running", process.running)
+        .field("ending", std::string_view(ending_name(process.summary.ending)));
     json.field("ending_detail", process.summary.ending_detail);
     json.key("became");
     if (process.became)

@@ -83,28 +83,49 @@ bool is_emergency_pool_by_size(StackNames& names, const StackCost& cost) {
 
 } // namespace
 
+const RuntimePools::Traits& RuntimePools::traits_of(FrameId frame) {
+  if (frame.value >= traits_.size()) traits_.resize(std::max<std::size_t>(names_.frame_count(), frame.value + 1));
+  Traits& traits = traits_[frame.value];
+  if (traits.known) return traits;
+  const Text name = names_[frame].linkage_name, module = names_.text(names_[frame].module_name);
+  traits.around = pool_of(name, kAround);
+  traits.inside = pool_of(name, kInside);
+  traits.runtime = pool_of(module, kRuntimes);
+  traits.makes_buffer = contains(name, "_IO_file_doallocate");
+  traits.writes_stdout = contains(name, "stdio_sync_filebuf") ||
+                         std::find(kStandardStreams.begin(), kStandardStreams.end(), name) != kStandardStreams.end();
+  traits.makes_once = contains(name, "once_lock") || contains(name, "OnceLock") || contains(name, "LineWriter");
+  traits.is_rust_stdio = contains(name, "3std2io5stdio");
+  traits.starts_rust = contains(name, "3std2rt") && contains(name, "lang_start");
+  traits.is_loader = module.starts_with("ld-linux");
+  traits.known = true;
+  return traits;
+}
+
+std::string_view RuntimePools::of(StackId stack) {
+  const auto [found, added] = by_stack_.try_emplace(stack.value);
+  if (added) found->second = of(names_.frames_of(stack));
+  return found->second;
+}
+
 std::string_view RuntimePools::of(std::span<const FrameId> frames) {
-  const auto name_of = [&](FrameId frame) { return names_[frame].linkage_name; };
-  const auto module_of = [&](FrameId frame) { return names_.text(names_[frame].module_name); };
   for (const FrameId frame : frames)
-    if (const Text pool = pool_of(name_of(frame), kAround); !pool.empty()) return pool;
+    if (const Text pool = traits_of(frame).around; !pool.empty()) return pool;
   bool buffer = false, once = false; // of a stream of C; something that Rust makes when it is first asked for
   for (const FrameId frame : frames) {
-    const Text name = name_of(frame);
-    if (const Text pool = pool_of(name, kInside); !pool.empty()) return pool;
-    buffer |= contains(name, "_IO_file_doallocate");
-    if (buffer && (contains(name, "stdio_sync_filebuf") ||
-                   std::find(kStandardStreams.begin(), kStandardStreams.end(), name) != kStandardStreams.end()))
-      return "libc's buffers of stdin and stdout";
-    once |= contains(name, "once_lock") || contains(name, "OnceLock") || contains(name, "LineWriter");
-    if (once && contains(name, "3std2io5stdio")) return "Rust's buffer of stdout";
-    if (contains(name, "3std2rt") && contains(name, "lang_start")) return "Rust's start-up";
+    const Traits& traits = traits_of(frame);
+    if (!traits.inside.empty()) return traits.inside;
+    buffer |= traits.makes_buffer;
+    if (buffer && traits.writes_stdout) return "libc's buffers of stdin and stdout";
+    once |= traits.makes_once;
+    if (once && traits.is_rust_stdio) return "Rust's buffer of stdout";
+    if (traits.starts_rust) return "Rust's start-up";
     if (!plumbing_(frame)) return {}; // from here on it is the program's doing
     // The loader calls constructors of libraries. No code of the program's was passed so far, and outside is the loader alone.
-    if (module_of(frame).starts_with("ld-linux") && frame != frames.front()) {
-      const bool only_runtimes = std::all_of(
-          frames.begin(), frames.end(), [&](FrameId each) { return !pool_of(module_of(each), kRuntimes).empty(); });
-      return only_runtimes ? pool_of(module_of(frames.front()), kRuntimes) : Text();
+    if (traits.is_loader && frame != frames.front()) {
+      const bool only_runtimes =
+          std::all_of(frames.begin(), frames.end(), [&](FrameId each) { return !traits_of(each).runtime.empty(); });
+      return only_runtimes ? traits_of(frames.front()).runtime : Text();
     }
   }
   return {};

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "report/names/charged_function.h"
@@ -26,14 +27,24 @@ public:
 
   // Whose pool the blocks of a stack are; empty: nobody's, they are the program's.
   std::string_view of(std::span<const FrameId> frames);
-  std::string_view of(StackId stack) { return of(names_.frames_of(stack)); }
+  std::string_view of(StackId stack);
 
   // Takes pools out of `costs`. The result has them summed up, the largest first.
   std::vector<RuntimePool> take_from(std::vector<StackCost>& costs);
 
 private:
+  // What a frame's names say, so that they are read once, however many stacks it is in.
+  struct Traits {
+    std::string_view around{}, inside{}, runtime{}; // pools that it is a sign of; empty: of none
+    bool makes_buffer = false, writes_stdout = false, makes_once = false, is_rust_stdio = false, starts_rust = false;
+    bool is_loader = false, known = false;
+  };
+  const Traits& traits_of(FrameId frame);
+
   StackNames& names_;
   Plumbing plumbing_;
+  std::vector<Traits> traits_;                                   // by FrameId
+  std::unordered_map<std::uint32_t, std::string_view> by_stack_; // those asked for
 };
 
 Cost sum_of(std::span<const RuntimePool> pools);
