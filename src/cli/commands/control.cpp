@@ -19,10 +19,21 @@ constexpr CommandHelp kMarkHelp{
   heaptape report -p 4711 --from 'before the load test'
 )"};
 constexpr CommandHelp kSnapshotHelp{
-    .usage = "heaptape snapshot -p PID [--note TEXT]",
-    .purpose = "Sets a snapshot on the tape of a running program: a named moment for 'heaptape report --snapshots', "
-               "--deltas and --cumulative.",
-    .more = ""};
+    .usage = "heaptape snapshot -p PID [NAME] [--contents]",
+    .purpose =
+        "Sets a snapshot on the tape of a running program: a named moment for 'heaptape report --snapshots', "
+        "--deltas and --cumulative. With --contents, what its memory holds at that moment is copied onto the tape: "
+        "heap, stacks, globals and registers.",
+    .more = R"(How the memory is copied (--method):
+  live  while the program runs; it stands still for milliseconds (Linux 6.7 and later)
+  twin  from a child that shares the program's memory, copy on write
+  stop  while the program stands still
+  auto  whichever disturbs least (default)
+
+Example:
+  heaptape snapshot -p 4711 'after the load test' --contents
+  heaptape snapshots -p 4711
+)"};
 constexpr CommandHelp kStopHelp{
     .usage = "heaptape stop -p PID",
     .purpose = "Ends the recording of a running program; the program runs on. Returns when the tape is finished, with "
@@ -68,12 +79,34 @@ int mark(Arguments arguments) {
 }
 
 int snapshot(Arguments arguments) {
-  std::string note = "snapshot";
+  std::string note = "snapshot", method_text = "auto";
+  bool contents = false, with_not_dumped = false;
   OptionList list("snapshot");
-  list.text("--note TEXT", note, "the snapshot's name (default: snapshot)");
-  return control(
-      list, kSnapshotHelp, arguments, [&](pid_t pid) { return mark_now(pid, note, MarkKind::Snapshot); },
-      [&](const LiveRecording& done) { say("snapshot '" + printable(note) + "' " + moment_of(done)); });
+  list.word("NAME", note);
+  list.text("--note NAME", note, "the same (default: snapshot)");
+  list.flag("--contents", contents, "copy the program's memory onto the tape");
+  list.text("--method HOW", method_text, "live, twin, stop or auto (default)").one_of({"auto", "live", "twin", "stop"});
+  list.flag("--with-dontdump", with_not_dumped,
+            "copy also what the program asked not to have in dumps (MADV_DONTDUMP)");
+  std::string outcome;
+  const auto take = [&](pid_t pid) -> Result<LiveRecording> {
+    const SnapshotMethod method = method_text == "live"   ? SnapshotMethod::Live
+                                  : method_text == "twin" ? SnapshotMethod::Twin
+                                  : method_text == "stop" ? SnapshotMethod::Stop
+                                                          : SnapshotMethod::Unknown;
+    Result<TakenContents> taken = take_contents(pid, note, method, with_not_dumped);
+    if (!taken) return taken.error();
+    outcome = taken.value().outcome;
+    return taken.value().recording;
+  };
+  const auto ask = [&](pid_t pid) -> Result<LiveRecording> {
+    return contents ? take(pid) : mark_now(pid, note, MarkKind::Snapshot);
+  };
+  const auto told = [&](const LiveRecording& done) {
+    say("snapshot '" + printable(note) + "' " +
+        (contents ? "with contents: " + outcome + ": " + printable(done.tape) : moment_of(done)));
+  };
+  return control(list, kSnapshotHelp, arguments, ask, told);
 }
 
 int stop(Arguments arguments) {

@@ -175,7 +175,7 @@ int run(RecordRequest& request) {
 
 // Options that are read as text and then parsed by the same functions as their variables.
 struct OptionTexts {
-  std::string output, max_depth, max_tape, on_full;
+  std::string output, max_depth, max_tape, on_full, snapshot;
   std::optional<std::string> cpu; // empty: as often as usual
 };
 
@@ -187,6 +187,8 @@ Result<> take_texts(const OptionTexts& texts, CollectorOptions& options) {
   }
   if (auto taken = take_value("--max-depth", texts.max_depth, parse_depth, options.max_depth); !taken) return taken;
   if (auto taken = take_value("--max-tape", texts.max_tape, parse_bytes, options.max_tape_bytes); !taken) return taken;
+  if (auto taken = take_value("--snapshot", texts.snapshot, parse_snapshot_triggers, options.snapshots); !taken)
+    return taken;
   const std::string cpu = texts.cpu && texts.cpu->empty() ? "100" : texts.cpu.value_or("");
   if (auto taken = take_value("--cpu", cpu, parse_cpu_hz, options.cpu_hz); !taken) return taken;
   return take_value("--on-full", texts.on_full, parse_on_full, options.on_full);
@@ -237,6 +239,9 @@ int record(Arguments arguments) {
   list.text("--on-full WHAT", texts.on_full,
             "when the program outruns the recording: 'wait' (default; nothing is lost) or 'drop' (and count)")
       .one_of({"wait", "drop"});
+  list.text("--snapshot WHEN", texts.snapshot,
+            "copy the program's memory onto the tape: every:10s, growth:200M, events:1000000, peak, mark:NAME; several "
+            "with commas between them");
   list.optional_text(
       "--cpu[=HZ]", texts.cpu,
       "also sample every thread HZ times per second of its CPU time: --cpu=HZ, 1 to 5000 (default: 100)");

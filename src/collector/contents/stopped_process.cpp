@@ -157,7 +157,8 @@ bool StoppedProcess::wait_for_stop(Stopped& thread, std::uint64_t most_us) {
     int status = 0;
     const pid_t got = ::waitpid(thread.tid, &status, __WALL | WNOHANG);
     if (got == thread.tid) {
-      if (WIFSTOPPED(status) && status >> 16 == 0) thread.signal = WSTOPSIG(status);
+      thread.event = status >> 16;
+      if (WIFSTOPPED(status) && thread.event == 0) thread.signal = WSTOPSIG(status);
       return WIFSTOPPED(status);
     }
     if ((got < 0 && errno != EINTR) || monotonic_ns() >= until_ns) return false;
@@ -246,7 +247,9 @@ long StoppedProcess::call(long number, std::uint64_t a, std::uint64_t b, std::ui
   for (int stops = 0, entered = 0; stops < 100 && entered < 2; ++stops) {
     thread.signal = 0;
     if (trace(PTRACE_SYSCALL, thread.tid) < 0 || !wait_for_stop(thread, kCallPatienceUs)) return -ESRCH;
-    if (thread.signal == (SIGTRAP | 0x80))
+    if (thread.event == PTRACE_EVENT_CLONE || thread.event == PTRACE_EVENT_FORK)
+      (void)trace(PTRACE_GETEVENTMSG, thread.tid, 0, reinterpret_cast<std::uint64_t>(&made_));
+    else if (thread.signal == (SIGTRAP | 0x80))
       ++entered;
     else if (thread.signal != 0)
       own_registers_.signal = static_cast<std::uint32_t>(thread.signal);
@@ -266,11 +269,8 @@ pid_t StoppedProcess::make_twin() {
   const long made = call(SYS_clone, CLONE_FILES | CLONE_FS | CLONE_IO);
   trace(PTRACE_SETOPTIONS, parent, 0, PTRACE_O_TRACESYSGOOD);
   if (made < 0) return static_cast<pid_t>(made);
-  // What clone gives is a number of the program's own pid namespace; ours is with the event.
-  unsigned long number = 0;
-  pid_t twin = static_cast<pid_t>(made);
-  if (trace(PTRACE_GETEVENTMSG, parent, 0, reinterpret_cast<std::uint64_t>(&number)) == 0 && number != 0)
-    twin = static_cast<pid_t>(number);
+  // What clone gives is a number of the program's own pid namespace; ours came with the event.
+  const auto twin = static_cast<pid_t>(made_ != 0 ? static_cast<long>(made_) : made);
   Stopped waited{.tid = twin};
   if (!wait_for_stop(waited, kCallPatienceUs)) return -ESRCH;
   trace(PTRACE_SETOPTIONS, twin, 0, PTRACE_O_EXITKILL);

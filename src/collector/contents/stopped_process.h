@@ -46,6 +46,7 @@ private:
   struct Stopped {
     pid_t tid = 0;
     int signal = 0; // that it gets when it goes on
+    int event = 0;  // a PTRACE_EVENT of its last stop; 0: none
   };
 
   explicit StoppedProcess(pid_t pid) : pid_(pid) {}
@@ -61,6 +62,7 @@ private:
   std::uint64_t call_instruction_ = 0;
   ThreadState own_registers_{}; // of the first thread, while it runs calls of ours
   bool borrowed_ = false;
+  unsigned long made_ = 0; // process or thread that the last call made
 };
 
 // Whether a thread of the process has a seccomp filter; then it must not be made to do system calls.

@@ -23,7 +23,8 @@ namespace heaptape {
 namespace {
 
 constexpr int kConnectMs = 2'000;
-constexpr int kReplyMs = 30'000; // a collector may have much to write; it says nothing only when it hangs
+constexpr int kReplyMs = 30'000;     // a collector may have much to write; it says nothing only when it hangs
+constexpr int kContentsMs = 600'000; // and very much memory to copy
 
 // None: there is no listener. What a crashed collector left behind in a folder of ours is removed.
 UniqueFd connect_to(const std::string& path) {
@@ -44,11 +45,11 @@ UniqueFd connect_to(const std::string& path) {
   return UniqueFd();
 }
 
-std::optional<ControlReply> receive_reply(int socket) {
+std::optional<ControlReply> receive_reply(int socket, int patience_ms) {
   pollfd ready{socket, POLLIN, 0};
   int polled = 0;
   do {
-    polled = ::poll(&ready, 1, kReplyMs);
+    polled = ::poll(&ready, 1, patience_ms);
   } while (polled < 0 && errno == EINTR);
   if (polled <= 0) return std::nullopt;
   std::array<std::byte, kMostControlBytes> bytes;
@@ -67,7 +68,8 @@ std::optional<Answer> ask(const std::string& path, const ControlRequest& request
   if (!socket) return std::nullopt;
   const std::vector<std::byte> bytes = encode_control(request);
   if (::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0) return std::nullopt;
-  std::optional<ControlReply> reply = receive_reply(socket.get());
+  std::optional<ControlReply> reply =
+      receive_reply(socket.get(), request.ask == ControlAsk::Contents ? kContentsMs : kReplyMs);
   if (!reply) return std::nullopt;
   return Answer{std::move(socket), std::move(*reply)};
 }
@@ -106,6 +108,11 @@ Result<Answer> ask_program(pid_t program, const ControlRequest& request) {
   return not_recorded(program);
 }
 
+Result<> check_name(const std::string& name) {
+  if (name.size() <= kLongestMarkName) return Unit{};
+  return Error{ErrorCode::Usage, "a mark's name may have at most " + std::to_string(kLongestMarkName) + " bytes"};
+}
+
 Result<LiveRecording> ask_for_recording(pid_t program, const ControlRequest& request) {
   Result<Answer> answer = ask_program(program, request);
   if (!answer) return answer.error();
@@ -131,10 +138,18 @@ Result<LiveRecording> live_recording(pid_t program) { return ask_for_recording(p
 Result<LiveRecording> flush_tape(pid_t program) { return ask_for_recording(program, {.ask = ControlAsk::Flush}); }
 
 Result<LiveRecording> mark_now(pid_t program, const std::string& name, MarkKind kind) {
-  if (name.size() > kLongestMarkName) {
-    return Error{ErrorCode::Usage, "a mark's name may have at most " + std::to_string(kLongestMarkName) + " bytes"};
-  }
+  if (const Result<> fits = check_name(name); !fits) return fits.error();
   return ask_for_recording(program, {.ask = ControlAsk::Mark, .mark = kind, .name = name});
+}
+
+Result<TakenContents> take_contents(pid_t program, const std::string& name, SnapshotMethod method,
+                                    bool with_not_dumped) {
+  if (const Result<> fits = check_name(name); !fits) return fits.error();
+  Result<Answer> answer = ask_program(
+      program, {.ask = ControlAsk::Contents, .name = name, .method = method, .with_not_dumped = with_not_dumped});
+  if (!answer) return answer.error();
+  ControlReply reply = std::move(answer).value().reply;
+  return TakenContents{std::move(reply.recording), std::move(reply.outcome)};
 }
 
 Result<LiveRecording> stop_recording(pid_t program) {

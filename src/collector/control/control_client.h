@@ -24,6 +24,14 @@ Result<LiveRecording> flush_tape(pid_t program);
 // Names this moment on the tape, and does what flush_tape() does.
 Result<LiveRecording> mark_now(pid_t program, const std::string& name, MarkKind kind);
 
+// Takes a snapshot of the program's memory and waits until it is on the tape.
+struct TakenContents {
+  LiveRecording recording;
+  std::string outcome; // what it is like, in words
+};
+Result<TakenContents> take_contents(pid_t program, const std::string& name, SnapshotMethod method,
+                                    bool with_not_dumped);
+
 // Ends the recording and waits until the tape is finished; the program goes on.
 Result<LiveRecording> stop_recording(pid_t program);
 

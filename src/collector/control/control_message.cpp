@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t kRequestMagic = 0x7143'7448; // "HtCq"
 constexpr std::uint32_t kReplyMagic = 0x7243'7448;   // "HtCr"
-constexpr std::uint8_t kControlVersion = 2;
+constexpr std::uint8_t kControlVersion = 3;
 constexpr std::size_t kLongestText = 4096;    // a path
 constexpr std::size_t kLongestCommand = 3000; // so that all of it fits into one message
 
@@ -32,6 +32,8 @@ std::vector<std::byte> encode_control(const ControlRequest& request) {
   writer.u8(kControlVersion);
   writer.u8(static_cast<std::uint8_t>(request.ask));
   writer.u8(static_cast<std::uint8_t>(request.mark));
+  writer.u8(static_cast<std::uint8_t>(request.method));
+  writer.u8(request.with_not_dumped ? 1 : 0);
   writer.text(kept(request.name, kLongestMarkName));
   return bytes;
 }
@@ -54,6 +56,7 @@ std::vector<std::byte> encode_control(const ControlReply& reply) {
   writer.text(kept(recording.program, kLongestText));
   writer.text(kept(recording.tape, kLongestText));
   writer.text(kept(recording.command, kLongestCommand));
+  writer.text(kept(reply.outcome, kLongestCommand));
   return bytes;
 }
 
@@ -62,10 +65,14 @@ std::optional<ControlRequest> parse_control_request(std::span<const std::byte> b
   if (reader.u32() != kRequestMagic || reader.u8() != kControlVersion) return std::nullopt;
   const std::uint8_t ask = reader.u8();
   const std::uint8_t mark = reader.u8();
-  ControlRequest request{static_cast<ControlAsk>(ask), static_cast<MarkKind>(mark), std::string(reader.text())};
+  const std::uint8_t method = reader.u8();
+  const std::uint8_t with_not_dumped = reader.u8();
+  ControlRequest request{static_cast<ControlAsk>(ask), static_cast<MarkKind>(mark), std::string(reader.text()),
+                         static_cast<SnapshotMethod>(method), with_not_dumped != 0};
   const bool known = ask >= static_cast<std::uint8_t>(ControlAsk::Info) &&
-                     ask <= static_cast<std::uint8_t>(ControlAsk::Stop) &&
-                     mark <= static_cast<std::uint8_t>(MarkKind::Snapshot);
+                     ask <= static_cast<std::uint8_t>(ControlAsk::Contents) &&
+                     mark <= static_cast<std::uint8_t>(MarkKind::Snapshot) &&
+                     method <= static_cast<std::uint8_t>(SnapshotMethod::Twin) && with_not_dumped <= 1;
   if (!reader.done() || !known || request.name.size() > kLongestMarkName) return std::nullopt;
   return request;
 }
@@ -87,6 +94,7 @@ std::optional<ControlReply> parse_control_reply(std::span<const std::byte> bytes
   recording.program = reader.text();
   recording.tape = reader.text();
   recording.command = reader.text();
+  reply.outcome = reader.text();
   if (!reader.done()) return std::nullopt;
   return reply;
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tape/contents.h"
+#include "tape/memory_snapshot.h"
 
 namespace heaptape {
 
@@ -19,16 +20,19 @@ inline constexpr std::size_t kMostControlBytes = 16384;
 inline constexpr std::size_t kLongestMarkName = 240; // as in <heaptape/heaptape.h>
 
 enum class ControlAsk : std::uint8_t {
-  Info = 1,  // how it goes
-  Flush = 2, // put everything that has happened up to now onto the tape
-  Mark = 3,  // name this moment, and flush
-  Stop = 4,  // finish the tape; the program goes on unrecorded
+  Info = 1,     // how it goes
+  Flush = 2,    // put everything that has happened up to now onto the tape
+  Mark = 3,     // name this moment, and flush
+  Stop = 4,     // finish the tape; the program goes on unrecorded
+  Contents = 5, // take a snapshot of memory, by that name
 };
 
 struct ControlRequest {
   ControlAsk ask = ControlAsk::Info;
   MarkKind mark = MarkKind::Mark;
-  std::string name{}; // of the mark; at most kLongestMarkName bytes
+  std::string name{};                              // of the mark; at most kLongestMarkName bytes
+  SnapshotMethod method = SnapshotMethod::Unknown; // of Contents; unknown: whichever disturbs least
+  bool with_not_dumped = false;                    // of Contents: also what the program asked not to have in dumps
   friend bool operator==(const ControlRequest&, const ControlRequest&) = default;
 };
 
@@ -53,6 +57,7 @@ struct LiveRecording {
 struct ControlReply {
   std::string refusal{}; // a sentence for the user; empty: it was done
   LiveRecording recording{};
+  std::string outcome{}; // what was done, in words; of Contents
   friend bool operator==(const ControlReply&, const ControlReply&) = default;
 };
 

@@ -65,7 +65,11 @@ public:
   // Records that make no sense: unknown kinds, allocations at address 0.
   std::uint64_t damaged() const { return damaged_; }
 
+  // Reallocs and mremaps whose end has not come yet.
+  const BegunCalls& begun() const { return begun_; }
+
 protected:
+  BegunCalls begun_; // signal handlers may begin more of them inside others
   HeapModel model_;
   MarkCollector marks_;
   AnswerDesk* desk_ = nullptr;
@@ -132,7 +136,6 @@ private:
   RingSet& rings_;
   Sink& sink_;
   RepairWindows windows_;
-  BegunCalls begun_;         // reallocs and mremaps; signal handlers may begin more of them inside
   RingItem* rest_ = nullptr; // of the batch at hand: what comes after the current item
   RingItem* rest_end_ = nullptr;
   unsigned repairs_ = 0;     // under way: one may need another

@@ -52,6 +52,13 @@ public:
     if (writer_ != nullptr && (!error_ || closing_)) note(write(*writer_));
   }
 
+  // The same for what the tape may do without: a failure is reported and not remembered. `bytes` is about what it takes.
+  template <class Write>
+  bool try_write(std::uint64_t bytes, Write&& write) {
+    if (writer_ == nullptr || error_ || (max_bytes_ != 0 && bytes_written() + bytes > max_bytes_)) return false;
+    return static_cast<bool>(write(*writer_));
+  }
+
   // From here on write() tries again, for the last few blocks; add() does not.
   void ignore_failure() { closing_ = true; }
 

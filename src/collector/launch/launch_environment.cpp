@@ -76,6 +76,7 @@ Result<RecordOptions> options_from_environment(const char* const* environment) {
   read("HEAPTAPE_MAX_TAPE", parse_bytes, collector.max_tape_bytes);
   read("HEAPTAPE_ALLOC_FN", parse_alloc_functions, collector.alloc_functions);
   read("HEAPTAPE_FREE_FN", parse_free_functions, collector.free_functions);
+  read("HEAPTAPE_SNAPSHOT", parse_snapshot_triggers, collector.snapshots);
   read("HEAPTAPE_TAPE", parse_switch, collector.write_tape);
   if (failure) return *failure;
   if (!collector.heap && collector.cpu_hz == 0)
@@ -134,6 +135,7 @@ std::vector<std::string> recorder_variables(const RecordOptions& options, const 
   if (!collector.free_functions.empty())
     variables.push_back("HEAPTAPE_FREE_FN=" + functions_text(collector.free_functions));
   if (collector.max_tape_bytes != 0) variables.push_back(size_variable(collector.max_tape_bytes));
+  if (collector.snapshots.any()) variables.push_back("HEAPTAPE_SNAPSHOT=" + collector.snapshots.text);
   if (!collector.write_tape) variables.push_back("HEAPTAPE_TAPE=0");
   LiveOptions live = collector.live;
   // A log per process, whatever it is called.

@@ -8,6 +8,7 @@
 //   HEAPTAPE_SYMBOLS      0: no names (--no-symbols)    HEAPTAPE_INDEX       0: no index (--no-index)
 //   HEAPTAPE_ALLOC_FN     functions, separated by commas (--alloc-fn); HEAPTAPE_FREE_FN (--free-fn)
 //   HEAPTAPE_RUN          folder of the run that a followed program belongs to
+//   HEAPTAPE_SNAPSHOT     when snapshots of memory are taken (--snapshot)
 //   HEAPTAPE_TAPE         0: no tape (--no-tape)        and those of live_options.h
 //
 //   HEAPTAPE_RUNTIME_DIR  folder of the control sockets (collector/control/control_folder.h)

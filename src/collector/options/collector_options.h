@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "collector/options/live_options.h"
+#include "collector/options/snapshot_options.h"
 #include "wire/layout.h"
 
 namespace heaptape {
@@ -50,8 +51,9 @@ struct CollectorOptions {
   // Functions of the program's libraries that count as allocations, NAME[:size-arg[:count-arg]][=POOL], and those that
   // free what they returned, NAME[:ptr-arg]; see parse_functions().
   std::vector<std::string> alloc_functions{}, free_functions{};
-  LiveOptions live{};     // what the watcher is to do
-  WatcherFactory watch{}; // empty: no watcher
+  SnapshotTriggers snapshots{}; // when snapshots of memory are taken by themselves
+  LiveOptions live{};           // what the watcher is to do
+  WatcherFactory watch{};       // empty: no watcher
   // Asked in every round; true ends the recording in good order, and the program goes on. May be empty.
   std::function<bool()> should_stop{};
   // A command that is given a tape and an address and says what is there; for heaptape_where(). See WhereDesk.

@@ -152,8 +152,16 @@ ControlReply Collector::reply_to(const ControlRequest& request, Recording& recor
   case ControlAsk::Flush: recording.flush(); break;
   case ControlAsk::Mark: recording.mark(request.name, request.mark); break;
   case ControlAsk::Stop: stop_asked_ = true; break;
+  case ControlAsk::Contents: break;
   }
   ControlReply reply;
+  if (request.ask == ControlAsk::Contents) {
+    Result<std::string> taken = recording.take_contents({request.name, request.method, request.with_not_dumped});
+    if (taken)
+      reply.outcome = std::move(taken).value();
+    else
+      reply.refusal = taken.error().sentence;
+  }
   if (request.ask != ControlAsk::Info && recording.failed()) {
     reply.refusal = "the tape can take no more: " + recording.sink().error()->sentence;
   }
@@ -262,7 +270,7 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
   Recording recording(memory_, writer_ ? &*writer_ : nullptr,
                       {program_, tape_start_ns_, known_facts(), options_.max_tape_bytes,
                        options_.finish != nullptr && options_.symbols && writer_.has_value(), std::move(executable_),
-                       watcher_.get()});
+                       watcher_.get(), options_.snapshots, [this] { wake(); }});
 
   const Left left = follow(recording, end, result, tell);
   if (control_) control_->close("the recording is over");

@@ -56,6 +56,11 @@ Recording::Recording(const SharedMemory& memory, TapeWriter* writer, RecordingFa
   clock_.start(is_tsc, program_clock(header, is_tsc), facts_.tape_start_ns);
   sink_.follow(builder_->model().totals());
   builder_->answer_at(desk_);
+  contents_ = std::make_unique<RecordedContents>(
+      RecordedContents::Parts{facts_.pid, rings_, clock_, threads_, sink_, *builder_,
+                              [this]() -> ItemConsumer& { return consumer(); }, [this] { flush(); },
+                              facts_.wake ? facts_.wake : [] {}},
+      facts_.snapshots);
   image_ = proc_.stat();
   tids_are_ours_ = header.pid.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(facts_.pid);
   write_meta(facts_.meta);
@@ -120,6 +125,7 @@ Round Recording::step(std::uint64_t now_ns) {
   if (watched_ != nullptr) [[unlikely]]
     tell_watcher();
   if (builder_->marks().waiting().size() >= kMarksPerChunk) write_marks();
+  if (!failed()) contents_->serve();
   keep_house(now_ns, round.more || round.fullest > memory_.config().ring_records / 16);
   return round;
 }
@@ -166,6 +172,17 @@ void Recording::mark(const std::string& name, MarkKind kind) {
   builder_->marks().add_own(
       {.name = name, .event = builder_->events(), .time_us = clock_.to_us(clock_.now()), .kind = kind});
   flush();
+}
+
+Result<std::string> Recording::take_contents(SnapshotTaker::Request request) {
+  const std::string name = request.name;
+  if (auto asked = contents_->ask(std::move(request)); !asked) return asked.error();
+  while (contents_->working()) {
+    (void)step(monotonic_ns());
+    if (auto outcome = contents_->take_outcome(); outcome && outcome->name == name) return std::move(outcome->text);
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  return Error{ErrorCode::Io, "the snapshot was not finished"};
 }
 
 LiveRecording Recording::figures() const {
@@ -345,6 +362,7 @@ Summary Recording::summarize() const {
 }
 
 void Recording::drain() {
+  contents_->close();
   clock_.calibrate();
   clock_.believe_until_now();
   const std::uint64_t now = clock_.now();
@@ -367,6 +385,7 @@ void Recording::drain() {
 // Unlike drain(), which takes a record that is not ready for one that never will be, and would not end while the program
 // makes more.
 void Recording::break_off() {
+  contents_->close();
   flush();
   end_us_ = clock_.plain_us(clock_.now());
   run_time_.finish(end_us_);

@@ -21,6 +21,7 @@
 #include "collector/observe/proc_files.h"
 #include "collector/observe/run_time_watch.h"
 #include "collector/recording/footprint_follower.h"
+#include "collector/recording/recorded_contents.h"
 #include "collector/rings/ring_set.h"
 #include "collector/rings/shared_memory.h"
 #include "collector/rings/thread_list.h"
@@ -39,6 +40,8 @@ struct RecordingFacts {
   bool hold_files = false;          // keep the modules' files open
   UniqueFd executable{};            // with hold_files: the program's, if it could be opened
   EventWatcher* watcher = nullptr;  // must outlive the recording
+  SnapshotTriggers snapshots{};     // when snapshots of memory are due
+  std::function<void()> wake{};     // makes the caller of step() do so soon; from any thread. May be empty
 };
 
 class Recording {
@@ -57,6 +60,9 @@ public:
   void flush();
   // Names this moment, then flush().
   void mark(const std::string& name, MarkKind kind);
+  // A snapshot of what the memory holds; returns when it is on the tape, and says what it is like. The rings are drained meanwhile.
+  Result<std::string> take_contents(SnapshotTaker::Request request);
+  RecordedContents& contents() { return *contents_; }
   // What flush() would leave on the tape. Without the names of the files.
   LiveRecording figures() const;
 
@@ -147,6 +153,7 @@ private:
   CountOnly count_only_;
 
   FootprintFollower footprint_;
+  std::unique_ptr<RecordedContents> contents_;
 
   std::uint64_t next_upkeep_ns_ = 0;
   std::uint64_t next_flush_ns_ = 0;

@@ -14,7 +14,6 @@
 namespace heaptape {
 namespace {
 
-constexpr std::uint64_t kPageBytes = 4096;
 constexpr unsigned kHeaptrackVersion = 0x10400; // the version whose files these are like
 constexpr unsigned kFileVersion = 3;
 constexpr std::uint64_t kTickUs = 10'000; // heaptrack's resolution

@@ -1,0 +1,69 @@
+// Snapshots of memory as part of a recording: takes them when asked or when due, at a moment between two events, and writes them to the tape.
+// One thread at a time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collector/contents/snapshot_desk.h"
+#include "collector/contents/snapshot_schedule.h"
+#include "collector/events/event_builder.h"
+#include "collector/events/tape_sink.h"
+#include "collector/rings/ring_set.h"
+#include "collector/rings/thread_list.h"
+#include "collector/rings/tick_clock.h"
+
+namespace heaptape {
+
+class RecordedContents final : private SnapshotWork {
+public:
+  // All must outlive it.
+  struct Parts {
+    pid_t pid = 0;
+    RingSet& rings;
+    TickClock& clock;
+    ThreadList& threads;
+    TapeSink& sink;
+    EventBuilderBase& builder;
+    std::function<ItemConsumer&()> consumer; // of what the rings hold
+    std::function<void()> flush;             // puts everything up to now onto the tape
+    std::function<void()> wake;              // see SnapshotDesk
+  };
+  RecordedContents(Parts parts, SnapshotTriggers triggers);
+
+  // Refused with a sentence when too many wait.
+  Result<> ask(SnapshotTaker::Request request);
+  bool working() const { return desk_ && desk_->working(); }
+  // Does what is due, and what the snapshot under way needs. Call it in every round.
+  void serve();
+  // How the last one ended that take_outcome() has not given yet: what it was like, or why there is none.
+  struct Outcome {
+    std::string name;
+    Result<std::string> text;
+  };
+  std::optional<Outcome> take_outcome() { return std::exchange(outcome_, std::nullopt); }
+  // Sentences about snapshots that were due and could not be taken, each once.
+  const std::vector<std::string>& troubles() const { return troubles_; }
+  // Ends what is under way.
+  void close() { desk_.reset(); }
+
+private:
+  void drain_a_little() override;
+  SnapshotCut cut() override;
+  void moment_is_over(const std::string& name, const std::optional<SnapshotCut>& cut) override;
+  bool write_pages(std::vector<std::byte> payload) override;
+  void end(SnapshotDesk::Ended ended);
+  SnapshotSchedule::Now now() const;
+
+  Parts parts_;
+  SnapshotSchedule schedule_;
+  std::unique_ptr<SnapshotDesk> desk_; // made when the first one is asked for
+  std::uint64_t bytes_ = 0;            // of pages that were written for the one under way
+  std::optional<Outcome> outcome_;
+  std::vector<std::string> troubles_;
+};
+
+} // namespace heaptape
