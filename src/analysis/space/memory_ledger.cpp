@@ -129,11 +129,7 @@ private:
     return has_blocks ? Line::Held : Line::Other;
   }
 
-  bool is_recorders(const SpaceRange& range) const {
-    const std::string_view name = space_.names[range.name];
-    return name.starts_with(kRecorderMemory) || name == kRecorderTables ||
-           base_name(name).starts_with("libheaptape.so");
-  }
+  bool is_recorders(const SpaceRange& range) const { return is_recorder_memory(space_.names[range.name]); }
 
   // Runs, ranges and blocks are all in order, so each is gone through once.
   void add_run(const ResidentRun& run) {
