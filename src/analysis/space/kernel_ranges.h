@@ -8,10 +8,10 @@
 #include "analysis/space/range_table.h"
 #include "tape/contents.h"
 #include "tape/maps.h"
+#include "tape/memory_snapshot.h"
 
 namespace heaptape {
 
-inline constexpr std::uint64_t kPageBytes = 4096;
 inline constexpr std::uint64_t page_of(std::uint64_t address) { return address & ~(kPageBytes - 1); }
 inline constexpr std::uint64_t page_end(std::uint64_t address) { return page_of(address + kPageBytes - 1); }
 // A heap of another arena of glibc has this size and is aligned to it.
