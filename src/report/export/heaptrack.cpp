@@ -10,11 +10,11 @@
 
 #include "analysis/heap/heap_state.h"
 #include "base/mix.h"
+#include "tape/memory_snapshot.h"
 
 namespace heaptape {
 namespace {
 
-constexpr std::uint64_t kPageBytes = 4096;
 constexpr unsigned kHeaptrackVersion = 0x10400; // the version whose files these are like
 constexpr unsigned kFileVersion = 3;
 constexpr std::uint64_t kTickUs = 10'000; // heaptrack's resolution
