@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "analysis/memory/block_walk.h"
 
 namespace heaptape {
 
@@ -14,6 +17,7 @@ constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 constexpr std::uint64_t kMostEdges = ~std::uint32_t{};
 constexpr unsigned kMostThreads = 64;
 constexpr unsigned kTasksPerThread = 16;
+constexpr std::uint64_t kCountedTogether = 1 << 16;
 
 // The edges of neighbouring blocks.
 struct Part {
@@ -79,7 +83,6 @@ private:
     }
   }
 
-  // Blocks and pieces of memory both come by address, so each piece is unpacked once, and what lies between blocks is not.
   void extract(MemoryCursor& cursor, std::uint32_t from, std::uint32_t till, Part& part) {
     WordBatch batch(ranks_, options_.form, [&](std::uint64_t source, std::uint32_t target, std::uint64_t offset) {
       if (source == target) return;
@@ -91,43 +94,30 @@ private:
       part.to.push_back(target);
     });
     std::uint64_t counted = 0;
-    std::uint64_t at = 0; // words of the block before it are done
-    for (std::uint32_t block = from; block < till;) {
-      at = std::max(at, ranks_.begin(block));
-      const MemoryPiece piece = cursor.next_piece(at, ranks_.end(till - 1));
-      if (piece.bytes.empty()) break;
-      while (block < till && ranks_.end(block) <= piece.address) ++block;
-      for (; block < till && ranks_.begin(block) < piece.end(); ++block) {
-        scan(batch, block, piece);
-        if (ranks_.end(block) > piece.end()) break;
-      }
-      if (block < till && ranks_.begin(block) < piece.end()) { // there is more of it
-        at = piece.next;
-        if (at >= ranks_.end(block)) ++block, at = 0; // no more but repetition, in which the next one may lie too
-      }
-      const std::uint64_t added = part.to.size() - counted;
-      counted += added;
-      if (edges_.fetch_add(added) + added >= kMostEdges) return;
-    }
+    const auto all = [](std::uint32_t) { return true; };
+    walk_blocks(cursor, ranks_, from, till, all,
+                [&](std::uint32_t block, std::uint64_t address, std::span<const std::byte> bytes) {
+                  scan(batch, block, address, bytes);
+                  if (part.to.size() - counted < kCountedTogether) return true;
+                  const std::uint64_t added = part.to.size() - counted;
+                  counted += added;
+                  return edges_.fetch_add(added) + added < kMostEdges;
+                });
     batch.drain();
     edges_ += part.to.size() - counted;
   }
 
-  // The part of a block that lies in this piece.
   template <class Batch>
-  void scan(Batch& batch, std::uint32_t block, const MemoryPiece& piece) {
-    std::uint64_t at = (std::max(ranks_.begin(block), piece.address) + kWord - 1) & ~(kWord - 1);
-    const std::uint64_t end = std::min(ranks_.end(block), piece.end());
-    if (options_.cpython && at == ranks_.begin(block) && at + sizeof(CollectorHead) <= end) {
+  void scan(Batch& batch, std::uint32_t block, std::uint64_t address, std::span<const std::byte> bytes) {
+    std::size_t at = -address % kWord;
+    if (options_.cpython && address == ranks_.begin(block) && at == 0 && bytes.size() >= sizeof(CollectorHead)) {
       CollectorHead head;
-      std::memcpy(&head, &piece.bytes[at - piece.address], sizeof head);
+      std::memcpy(&head, bytes.data(), sizeof head);
       if (is_collector_head(ranks_, head)) at += kHeadLinks;
     }
-    if (at + kWord > end) return;
-    const std::byte* bytes = piece.bytes.data() + (at - piece.address);
-    for (const std::byte* last = bytes + (end - at) / kWord * kWord; bytes != last; bytes += kWord) {
+    for (; at + kWord <= bytes.size(); at += kWord) {
       std::uint64_t word;
-      std::memcpy(&word, bytes, kWord);
+      std::memcpy(&word, bytes.data() + at, kWord);
       batch.look(word, block);
     }
   }
