@@ -1,6 +1,7 @@
 #include "analysis/memory/roots.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace heaptape {
 
@@ -8,6 +9,7 @@ Roots Roots::of(const RootFacts& facts, const MemoryImage& image, const BlockRan
   Roots roots;
   roots.ranges_ = root_ranges(facts, image, ranks);
   TableVector<std::uint8_t> seen(ranks.size());
+  std::unordered_set<std::uint64_t> seen_weak; // block, range; few words lie on stacks
   struct Place {
     std::uint32_t range;
     std::uint64_t address;
@@ -15,10 +17,14 @@ Roots Roots::of(const RootFacts& facts, const MemoryImage& image, const BlockRan
   std::vector<Place> places; // what the tags mean
   WordBatch batch(ranks, form, [&](std::uint64_t tag, std::uint32_t block, std::uint64_t offset) {
     const Place place = places[tag];
-    const bool weak = heaptape::is_weak(roots.ranges_[place.range].kind);
-    const auto bit = static_cast<std::uint8_t>(1u << (unsigned{weak} * 2 + unsigned{offset != 0}));
-    if ((seen[block] & bit) != 0) return;
-    seen[block] |= bit;
+    const bool to_start = offset == 0;
+    if (heaptape::is_weak(roots.ranges_[place.range].kind)) {
+      if (!seen_weak.insert(std::uint64_t{block} << 32 | std::uint64_t{place.range} << 1 | to_start).second) return;
+    } else {
+      const std::uint8_t bit = to_start ? 1 : 2;
+      if ((seen[block] & bit) != 0) return;
+      seen[block] |= bit;
+    }
     const auto inside = static_cast<std::uint32_t>(std::min<std::uint64_t>(offset, ~std::uint32_t{}));
     roots.words_.push_back({place.address, block, inside, place.range});
   });

@@ -35,7 +35,8 @@ public:
   static Roots of(const RootFacts& facts, const MemoryImage& image, const BlockRanks& ranks, PointerForm form = {});
 
   std::span<const RootRange> ranges() const { return ranges_; }
-  // In order of ranges. Of the words that lead to the same block one strong and one weak to its start are kept, and one of each inside.
+  // In order of ranges. Of the words that lead to the same block only the first is kept, separately for its start and its inside, and for
+  // each stack and the registers of each thread.
   std::span<const RootWord> words() const { return words_; }
   bool is_weak(const RootWord& word) const { return heaptape::is_weak(ranges_[word.range].kind); }
 
