@@ -148,7 +148,8 @@ void edges(benchmark::State& state) {
     (void)step;
     steps().graph.reset();
     const GraphOptions options{.threads = static_cast<unsigned>(state.range(0))};
-    steps().graph = std::make_unique<ReferenceGraph>(ReferenceGraph::of(steps().image, *steps().ranks, options).value());
+    steps().graph =
+        std::make_unique<ReferenceGraph>(ReferenceGraph::of(steps().image, *steps().ranks, options).value());
   }
   state.counters["edges"] = steps().graph->edges();
   state.counters["inside"] = static_cast<double>(steps().graph->interior_edges());
