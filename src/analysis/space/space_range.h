@@ -4,8 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
+#include "analysis/heap/recorder_memory.h"
 #include "base/ids.h"
 
 namespace heaptape {
@@ -21,9 +21,6 @@ enum class RangeKind : std::uint8_t {
   Special,     // the kernel's own (vdso, vvar), and the recorder's
 };
 inline constexpr std::size_t kRangeKinds = 8;
-// How the names of ranges begin that are the recorder's own.
-inline constexpr std::string_view kRecorderMemory = "/memfd:heaptape";
-inline constexpr std::string_view kRecorderTables = "[anon:heaptape]"; // where the kernel keeps names of memory
 
 struct SpaceRange {
   std::uint64_t begin = 0;

@@ -10,6 +10,7 @@
 
 #include "analysis/heap/heap_state.h"
 #include "base/mix.h"
+#include "tape/memory_snapshot.h"
 
 namespace heaptape {
 namespace {

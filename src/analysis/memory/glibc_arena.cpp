@@ -1,0 +1,57 @@
+#include "analysis/memory/glibc_arena.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace heaptape {
+
+namespace {
+
+constexpr std::uint64_t kWord = 8;
+constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 20; // of variables
+// Many bins are in use in a large heap, but those for large chunks of which the program has none are not.
+constexpr std::uint32_t kEmptyBins = 16;
+
+// Bin i is a pretended chunk whose two links are words 2i and 2i + 1; a chunk's links begin 16 bytes into it.
+bool is_empty_bin(const std::vector<std::uint64_t>& words, std::size_t at, std::uint64_t address) {
+  return words[at] == address - 2 * kWord && words[at + 1] == words[at];
+}
+
+// Arenas are linked in a ring.
+bool is_in_ring(MemoryCursor& cursor, std::uint64_t arena) {
+  std::uint64_t at = arena;
+  for (std::uint32_t i = 0; i < GlibcArena::kMostArenas; ++i) {
+    const auto next = cursor.word(at + GlibcArena::kNext);
+    if (!next || *next == arena) return next.has_value();
+    at = *next;
+  }
+  return false;
+}
+
+} // namespace
+
+std::optional<std::uint64_t> find_main_arena(MemoryCursor& cursor, std::uint64_t begin, std::uint64_t end) {
+  begin = (begin + kWord - 1) & ~(kWord - 1);
+  if (begin >= end || end - begin > kMostBytes || end - begin < GlibcArena::kBytes) return std::nullopt;
+  std::vector<std::uint64_t> words((end - begin) / kWord);
+  const std::size_t count = cursor.read(begin, std::as_writable_bytes(std::span(words))) / kWord;
+  words.resize(count);
+  constexpr std::size_t kBinWords = 2 * GlibcArena::kBinCount;
+  for (std::size_t at = GlibcArena::kBins / kWord; at + kBinWords <= count; ++at) {
+    std::uint32_t empty = 0;
+    bool all_links = true;
+    for (std::size_t bin = 0; bin < GlibcArena::kBinCount && all_links; ++bin) {
+      const std::size_t word = at + 2 * bin;
+      if (is_empty_bin(words, word, begin + word * kWord)) ++empty;
+      all_links = words[word] > 4096 && words[word + 1] > 4096 && (words[word] | words[word + 1]) >> 47 == 0;
+    }
+    if (!all_links || empty < kEmptyBins) continue;
+    // Words around the bins may look like links, too.
+    const std::uint64_t arena = begin + at * kWord - GlibcArena::kBins;
+    if (is_in_ring(cursor, arena)) return arena;
+  }
+  return std::nullopt;
+}
+
+} // namespace heaptape

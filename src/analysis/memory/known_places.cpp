@@ -1,0 +1,122 @@
+#include "analysis/memory/known_places.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <unordered_map>
+
+namespace heaptape {
+
+namespace {
+
+constexpr std::uint32_t kHabit = 16;
+constexpr std::uint64_t kWord = 8;
+
+// Blocks that nothing refers to at their start, and where they are referred to: block << 32 | offset, in order, each once.
+TableVector<std::uint64_t> places_in_question(const HeapView& heap) {
+  std::vector<bool> started(heap.ranks.size());
+  const ReferenceGraph& graph = heap.graph;
+  for (std::uint32_t edge = 0; edge < graph.edges(); ++edge) {
+    if (graph.kind(edge) == EdgeKind::Start) started[graph.target(edge)] = true;
+  }
+  for (const RootWord& word : heap.roots.words()) {
+    if (word.offset == 0) started[word.block] = true;
+  }
+  TableVector<std::uint64_t> places;
+  const auto add = [&](std::uint32_t block, std::uint32_t offset) {
+    if (offset != 0 && !started[block]) places.push_back(std::uint64_t{block} << 32 | offset);
+  };
+  graph.for_each_interior([&](std::uint32_t, std::uint32_t target, std::uint32_t offset) { add(target, offset); });
+  for (const RootWord& word : heap.roots.words()) add(word.block, word.offset);
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  return places;
+}
+
+// Looks into the block whether something points there on purpose.
+class Inspector {
+public:
+  Inspector(const HeapView& heap, const MayBeVtable& may_be_vtable)
+      : heap_(heap), cursor_(heap.image), may_be_vtable_(may_be_vtable) {}
+
+  bool is_known(std::uint32_t block, std::uint32_t offset) {
+    if (block != block_) {
+      block_ = block;
+      head_ = {};
+      const std::uint64_t size = heap_.ranks.end(block) - heap_.ranks.begin(block);
+      cursor_.read(heap_.ranks.begin(block),
+                   std::as_writable_bytes(std::span(head_)).first(std::min<std::uint64_t>(size, sizeof head_)));
+    }
+    const std::uint64_t bytes = heap_.ranks.bytes(block);
+    if (offset == kWord && (is_cookie(bytes, kWord) || head_[0] == bytes - kWord)) return true;
+    if (offset == 2 * kWord && heap_.graph.options().cpython) return true; // behind the links of the collector's list
+    if (offset == 3 * kWord && is_string_header(bytes)) return true;
+    return is_second_base(block, offset);
+  }
+
+private:
+  bool is_cookie(std::uint64_t bytes, std::uint64_t offset) const {
+    const std::uint64_t count = head_[0];
+    return count != 0 && count <= bytes - offset && (bytes - offset) % count == 0;
+  }
+  bool is_string_header(std::uint64_t bytes) const {
+    const std::uint64_t length = head_[0], capacity = head_[1];
+    return length <= capacity && capacity < bytes && capacity + 3 * kWord + 1 <= bytes && capacity >= bytes / 2 &&
+           static_cast<std::int32_t>(head_[2]) >= -1;
+  }
+  bool is_second_base(std::uint32_t block, std::uint32_t offset) {
+    if (offset % kWord != 0 || !may_be_vtable_ || !may_be_vtable_(head_[0])) return false;
+    const auto word = cursor_.word(heap_.ranks.begin(block) + offset);
+    return word && may_be_vtable_(*word);
+  }
+
+  const HeapView& heap_;
+  MemoryCursor cursor_;
+  const MayBeVtable& may_be_vtable_;
+  std::uint32_t block_ = BlockRanks::kNone;
+  std::array<std::uint64_t, 3> head_{};
+};
+
+} // namespace
+
+MayBeVtable vtables_in(std::span<const MappedRange> regions, std::span<const std::string> names) {
+  std::vector<MappedRange> data;
+  for (const MappedRange& region : regions) {
+    const bool is_file = region.name < names.size() && !names[region.name].empty() && names[region.name][0] != '[';
+    if (is_file && (region.permissions & (kMapExecute | kMapShared)) == 0) data.push_back(region);
+  }
+  return [data = std::move(data)](std::uint64_t address) {
+    const auto behind = std::partition_point(data.begin(), data.end(),
+                                             [&](const MappedRange& region) { return region.end <= address; });
+    return address % kWord == 0 && behind != data.end() && behind->begin <= address;
+  };
+}
+
+KnownPlaces KnownPlaces::of(const HeapView& heap, const MayBeVtable& may_be_vtable) {
+  KnownPlaces known;
+  const TableVector<std::uint64_t> places = places_in_question(heap);
+  std::unordered_map<std::uint64_t, std::uint32_t> counts; // by group and offset
+  for (const std::uint64_t place : places) {
+    const std::uint32_t group = heap.ranks.group(static_cast<std::uint32_t>(place >> 32));
+    if (group != 0) ++counts[key(group, static_cast<std::uint32_t>(place))];
+  }
+  for (const auto& [habit, count] : counts) {
+    if (count >= kHabit) known.habits_.insert(habit);
+  }
+  Inspector inspector(heap, may_be_vtable);
+  for (const std::uint64_t place : places) {
+    const auto block = static_cast<std::uint32_t>(place >> 32), offset = static_cast<std::uint32_t>(place);
+    if (!known.holds(heap.ranks, block, offset) && inspector.is_known(block, offset)) known.places_.insert(place);
+  }
+  return known;
+}
+
+void KnownPlaces::mark(const BlockRanks& ranks, ReferenceGraph& graph) const {
+  std::vector<std::uint32_t> known;
+  graph.for_each_interior([&](std::uint32_t edge, std::uint32_t target, std::uint32_t offset) {
+    if (holds(ranks, target, offset)) known.push_back(edge);
+  });
+  for (const std::uint32_t edge : known) graph.set_known(edge);
+}
+
+} // namespace heaptape
