@@ -18,6 +18,7 @@ extern const Command kLiveCommand, kTopCommand, kLeaksCommand, kDiffCommand;    
 extern const Command kSymbolCommand, kSymbolAtCommand;                           // symbols.cpp
 extern const Command kMapCommand;                                                // map_command.cpp
 extern const Command kArenasCommand, kMappingsCommand;                           // arenas.cpp, mappings.cpp
+extern const Command kSnapshotsCommand, kBytesCommand;                           // snapshots.cpp, bytes.cpp
 extern const Command kPoolsCommand;                                              // pools.cpp
 extern const Command kSqlCommand;                                                // sql_command.cpp
 extern const Command kVerifyCommand;                                             // verify.cpp

@@ -83,6 +83,27 @@ const AddressSpace& Session::space() {
   return *parts_->space;
 }
 
+Result<SnapshotMemory*> Session::memory() {
+  const Result<std::size_t> found = find_snapshot(tape(), parts_->event);
+  if (!found) return found.error();
+  if (!parts_->memory || parts_->memory_snapshot != found.value()) {
+    parts_->memory = std::make_unique<SnapshotMemory>(tape(), found.value(), parts_->symbol_options);
+    parts_->memory_snapshot = found.value();
+    parts_->memory_heap.reset();
+  }
+  return parts_->memory.get();
+}
+
+HeapCursor& Session::memory_heap() {
+  const std::uint64_t event = parts_->memory->facts().event;
+  if (event == parts_->event) return heap();
+  if (!parts_->memory_heap) {
+    parts_->memory_heap.emplace(tape(), view().index());
+    parts_->memory_heap->seek_event(event);
+  }
+  return *parts_->memory_heap;
+}
+
 ProgramSymbols& Session::symbols() {
   if (!parts_->symbols) parts_->symbols.emplace(tape(), parts_->symbol_options);
   return *parts_->symbols;

@@ -14,6 +14,7 @@
 #include "analysis/moment/heap_cursor.h"
 #include "analysis/space/address_space.h"
 #include "base/result.h"
+#include "report/contents/snapshot_memory.h"
 #include "report/names/program_symbols.h"
 #include "report/names/stack_text.h"
 #include "report/text/text_style.h"
@@ -62,6 +63,10 @@ public:
   ProgramSymbols& symbols();
   // The address space at the cursor; valid until it moves. Worked out when it is first asked for after a move.
   const AddressSpace& space();
+  // The memory at the last snapshot up to the cursor; valid until it moves.
+  Result<SnapshotMemory*> memory();
+  // The heap at that snapshot; after memory() has given one.
+  HeapCursor& memory_heap();
   // Stacks in words; remembers what it has named.
   StackText& stacks() { return parts_->stacks; }
 
@@ -92,6 +97,9 @@ private:
     std::optional<ProgramSymbols> symbols{};
     std::optional<AddressSpace> space{};
     std::uint64_t space_event = 0; // that it is of
+    std::unique_ptr<SnapshotMemory> memory{};
+    std::size_t memory_snapshot = 0; // that it is of
+    std::optional<HeapCursor> memory_heap{};
     SymbolOptions symbol_options{};
     std::optional<HeapCursor> cursor{};
     std::uint64_t event = 0, time_us = 0;

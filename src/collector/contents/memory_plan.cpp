@@ -44,14 +44,14 @@ PageState PlannedRegion::otherwise() const {
   return PageState::None;
 }
 
-bool overlaps(std::span<const AddressRange> ranges, AddressRange range) {
+bool overlaps(std::span<const PageRange> ranges, PageRange range) {
   const auto first =
-      std::ranges::partition_point(ranges, [&](const AddressRange& other) { return other.end <= range.begin; });
+      std::ranges::partition_point(ranges, [&](const PageRange& other) { return other.end <= range.begin; });
   return first != ranges.end() && first->begin < range.end;
 }
 
 std::vector<PlannedRegion> plan_memory(std::span<const MappedRange> ranges, const MapNames& names,
-                                       std::span<const AddressRange> left_out) {
+                                       std::span<const PageRange> left_out) {
   std::vector<PlannedRegion> plan;
   plan.reserve(ranges.size());
   for (const MappedRange& range : ranges)
@@ -71,7 +71,7 @@ void SmapsText::add(std::string_view text) {
 }
 
 void SmapsText::add_line(std::string_view line) {
-  AddressRange range;
+  PageRange range;
   const char* const end = line.data() + line.size();
   const auto first = std::from_chars(line.data(), end, range.begin, 16);
   if (first.ec == std::errc() && first.ptr != end && *first.ptr == '-') {

@@ -27,7 +27,7 @@ struct PlannedRegion {
   MappedRange range{};
   Treatment treatment = Treatment::Skip;
 
-  AddressRange addresses() const { return {range.begin, range.end}; }
+  PageRange addresses() const { return {range.begin, range.end}; }
   // What its pages are that are not stored.
   PageState otherwise() const;
   bool is_private() const { return treatment == Treatment::Anonymous || treatment == Treatment::File; }
@@ -35,15 +35,15 @@ struct PlannedRegion {
 
 // `left_out`, by address: what the program asked not to have in dumps.
 std::vector<PlannedRegion> plan_memory(std::span<const MappedRange> ranges, const MapNames& names,
-                                       std::span<const AddressRange> left_out);
+                                       std::span<const PageRange> left_out);
 
 // Wishes of the program, by address: see madvise(2).
 struct MemoryWishes {
-  std::vector<AddressRange> not_dumped{}; // MADV_DONTDUMP
-  std::vector<AddressRange> not_forked{}; // MADV_DONTFORK and MADV_WIPEONFORK: a child does not have them
+  std::vector<PageRange> not_dumped{}; // MADV_DONTDUMP
+  std::vector<PageRange> not_forked{}; // MADV_DONTFORK and MADV_WIPEONFORK: a child does not have them
 };
 // Whether a range has a byte of one of these, which are in order.
-bool overlaps(std::span<const AddressRange> ranges, AddressRange range);
+bool overlaps(std::span<const PageRange> ranges, PageRange range);
 
 // The text of /proc/PID/smaps, in any pieces.
 class SmapsText {
@@ -54,7 +54,7 @@ public:
 private:
   void add_line(std::string_view line);
 
-  AddressRange current_{};
+  PageRange current_{};
   MemoryWishes wishes_;
   std::string begun_;
 };

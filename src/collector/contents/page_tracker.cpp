@@ -28,7 +28,7 @@ UniqueFd open_pagemap(pid_t pid) {
   return UniqueFd(::open(("/proc/" + std::to_string(pid) + "/pagemap").c_str(), O_RDONLY | O_CLOEXEC));
 }
 
-void add(std::vector<AddressRange>& pages, AddressRange next) {
+void add(std::vector<PageRange>& pages, PageRange next) {
   if (!pages.empty() && pages.back().end == next.begin)
     pages.back().end = next.end;
   else
@@ -36,7 +36,7 @@ void add(std::vector<AddressRange>& pages, AddressRange next) {
 }
 
 // All pages that fit; false with errno when the kernel refuses.
-bool scan_mapping(int pagemap_fd, AddressRange mapping, const PageQuery& query, std::vector<AddressRange>& pages) {
+bool scan_mapping(int pagemap_fd, PageRange mapping, const PageQuery& query, std::vector<PageRange>& pages) {
   std::array<PageRegion, kRegions> regions;
   for (std::uint64_t at = mapping.begin; at < mapping.end;) {
     const std::uint64_t end = std::min(mapping.end, at + kWindow);
@@ -67,20 +67,20 @@ std::optional<PageTracker> PageTracker::make(pid_t pid, StoppedProcess& stopped)
   return PageTracker(std::move(userfault), std::move(pagemap));
 }
 
-bool PageTracker::watch(AddressRange mapping) {
+bool PageTracker::watch(PageRange mapping) {
   uffdio_register request{};
   request.range = {mapping.begin, mapping.end - mapping.begin};
   request.mode = UFFDIO_REGISTER_MODE_WP;
   return ::ioctl(userfault_.get(), UFFDIO_REGISTER, &request) == 0;
 }
 
-void PageTracker::forget(AddressRange mapping) {
+void PageTracker::forget(PageRange mapping) {
   uffdio_range range{mapping.begin, mapping.end - mapping.begin};
   (void)::ioctl(userfault_.get(), UFFDIO_UNREGISTER, &range);
 }
 
 // Asked for this category and no other, the kernel is fifty times quicker.
-bool PageTracker::take_changed(AddressRange mapping, std::vector<AddressRange>& pages) {
+bool PageTracker::take_changed(PageRange mapping, std::vector<PageRange>& pages) {
   const PageQuery query{.all_of = kPageWritten, .wanted = kPageWritten, .protect = true};
   return scan_mapping(pagemap_.get(), mapping, query, pages);
 }
@@ -92,7 +92,7 @@ constexpr std::uint64_t kTableOfFile = std::uint64_t{1} << 61;
 constexpr std::uint64_t kMostByTable = std::uint64_t{64} << 30; // its table is 128 MiB
 
 // The same from the file /proc/PID/pagemap, which has eight bytes for every page, there or not.
-bool read_table(int pagemap_fd, AddressRange mapping, bool of_file, std::vector<AddressRange>& pages) {
+bool read_table(int pagemap_fd, PageRange mapping, bool of_file, std::vector<PageRange>& pages) {
   if (mapping.end - mapping.begin > kMostByTable) return false;
   std::vector<std::uint64_t> entries(8192);
   for (std::uint64_t at = mapping.begin; at < mapping.end;) {
@@ -112,11 +112,11 @@ bool read_table(int pagemap_fd, AddressRange mapping, bool of_file, std::vector<
 
 } // namespace
 
-bool touched_pages(int pagemap_fd, AddressRange mapping, bool of_file, std::vector<AddressRange>& pages) {
+bool touched_pages(int pagemap_fd, PageRange mapping, bool of_file, std::vector<PageRange>& pages) {
   std::uint64_t without = kPageZero;
   if (!of_file) without |= kPageOfFile;
   const PageQuery query{.all_of = without, .inverted = without, .any_of = kPagePresent | kPageSwapped};
-  std::vector<AddressRange> found;
+  std::vector<PageRange> found;
   bool known = scan_mapping(pagemap_fd, mapping, query, found);
   if (!known) {
     found.clear();

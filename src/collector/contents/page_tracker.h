@@ -20,12 +20,12 @@ public:
   static std::optional<PageTracker> make(pid_t pid, StoppedProcess& stopped);
 
   // From now on changes in this mapping are seen. False: the kernel refuses, and they are not.
-  bool watch(AddressRange mapping);
-  void forget(AddressRange mapping);
+  bool watch(PageRange mapping);
+  void forget(PageRange mapping);
 
   // Adds the pages of a mapping that were changed since the last look, or since watch(), and pages near them that were never touched. Looks from
   // then on for new changes. False: it is not watched, or not all of it.
-  bool take_changed(AddressRange mapping, std::vector<AddressRange>& pages);
+  bool take_changed(PageRange mapping, std::vector<PageRange>& pages);
 
 private:
   PageTracker(UniqueFd userfault, UniqueFd pagemap) : userfault_(std::move(userfault)), pagemap_(std::move(pagemap)) {}
@@ -36,6 +36,6 @@ private:
 
 // Adds the pages of a mapping that hold something of the program's own: present or swapped out, not the kernel's page of zeros, and in a mapped
 // file only those that the program has changed. With `of_file` also those that are the file's, or shared. False: the kernel does not say.
-bool touched_pages(int pagemap_fd, AddressRange mapping, bool of_file, std::vector<AddressRange>& pages);
+bool touched_pages(int pagemap_fd, PageRange mapping, bool of_file, std::vector<PageRange>& pages);
 
 } // namespace heaptape

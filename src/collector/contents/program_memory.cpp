@@ -17,9 +17,9 @@ constexpr std::size_t kMostPieces = 256;
 
 } // namespace
 
-bool ProgramMemory::read(std::span<const AddressRange> ranges, const Sink& sink) {
+bool ProgramMemory::read(std::span<const PageRange> ranges, const Sink& sink) {
   buffer_.resize(kBufferBytes);
-  for (const AddressRange& range : ranges) {
+  for (const PageRange& range : ranges) {
     for (std::uint64_t at = range.begin; at < range.end;) {
       const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(kBufferBytes - filled_, range.end - at));
       pieces_.push_back({at, bytes});

@@ -11,10 +11,10 @@
 
 namespace heaptape {
 
-struct AddressRange {
+struct PageRange {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
-  friend bool operator==(const AddressRange&, const AddressRange&) = default;
+  friend bool operator==(const PageRange&, const PageRange&) = default;
 };
 
 class ProgramMemory {
@@ -25,7 +25,7 @@ public:
   using Sink = std::function<void(std::uint64_t address, std::span<const std::byte> bytes)>;
   // All pages of the ranges, which are multiples of a page and in order. Many small ones cost one system call together. False: the process is
   // gone; what was read up to then was handed over.
-  bool read(std::span<const AddressRange> ranges, const Sink& sink);
+  bool read(std::span<const PageRange> ranges, const Sink& sink);
 
 private:
   struct Piece {

@@ -27,9 +27,9 @@ constexpr std::uint64_t kWholeEvery = 16; // so that damage affects only a part 
 constexpr std::uint64_t kPageReadNs = 2'000, kCloneNsPerPage = 170;
 constexpr std::uint64_t kRunOnUs = 20, kRunOnPatienceNs = 10'000'000;
 
-std::uint64_t pages_of(std::span<const AddressRange> ranges) {
+std::uint64_t pages_of(std::span<const PageRange> ranges) {
   std::uint64_t bytes = 0;
-  for (const AddressRange& range : ranges) bytes += range.end - range.begin;
+  for (const PageRange& range : ranges) bytes += range.end - range.begin;
   return bytes / kPageBytes;
 }
 
@@ -131,12 +131,12 @@ void SnapshotTaker::put(std::uint64_t address, std::span<const std::byte> bytes)
   }
 }
 
-bool SnapshotTaker::store(pid_t from, std::span<const AddressRange> ranges) {
+bool SnapshotTaker::store(pid_t from, std::span<const PageRange> ranges) {
   ProgramMemory memory(from);
   return memory.read(ranges, [&](std::uint64_t address, std::span<const std::byte> bytes) { put(address, bytes); });
 }
 
-bool SnapshotTaker::copy(pid_t from, std::span<const AddressRange> ranges, Copied& copied) {
+bool SnapshotTaker::copy(pid_t from, std::span<const PageRange> ranges, Copied& copied) {
   if (pages_of(ranges) * kPageBytes > kMostCopied) return store(from, ranges);
   copied.bytes.reserve(copied.bytes.size() + pages_of(ranges) * kPageBytes);
   ProgramMemory memory(from);
@@ -155,8 +155,8 @@ void SnapshotTaker::store(const Copied& copied) {
 }
 
 // Pages of a private mapping that hold something.
-std::vector<AddressRange> SnapshotTaker::touched(const PlannedRegion& region) {
-  std::vector<AddressRange> pages;
+std::vector<PageRange> SnapshotTaker::touched(const PlannedRegion& region) {
+  std::vector<PageRange> pages;
   // A file that is gone cannot be asked later: all of its pages count.
   const bool of_file = region.treatment == Treatment::Anonymous && region.range.name != 0;
   if (touched_pages(pagemap_.get(), region.addresses(), of_file, pages)) return pages;
@@ -165,28 +165,28 @@ std::vector<AddressRange> SnapshotTaker::touched(const PlannedRegion& region) {
   return pages;
 }
 
-std::vector<AddressRange> SnapshotTaker::all_touched(bool clear) {
-  std::vector<AddressRange> pages;
+std::vector<PageRange> SnapshotTaker::all_touched(bool clear) {
+  std::vector<PageRange> pages;
   for (const PlannedRegion& region : plan_) {
     if (!region.is_private()) continue;
     if (clear) table_.clear(region.range.begin, region.range.end);
-    const std::vector<AddressRange> found = touched(region);
+    const std::vector<PageRange> found = touched(region);
     pages.insert(pages.end(), found.begin(), found.end());
   }
   return pages;
 }
 
 // Pages that the program has changed since the last call. All of what is new; it is watched from now on.
-bool SnapshotTaker::is_known_constant(AddressRange mapping) {
+bool SnapshotTaker::is_known_constant(PageRange mapping) {
   const auto [known, is_new] = constants_.try_emplace(mapping.begin, mapping.end);
   return !is_new && std::exchange(known->second, mapping.end) == mapping.end;
 }
 
-std::vector<AddressRange> SnapshotTaker::take_changed() {
-  std::vector<AddressRange> pages, changed;
+std::vector<PageRange> SnapshotTaker::take_changed() {
+  std::vector<PageRange> pages, changed;
   for (const PlannedRegion& region : plan_) {
     if (!region.is_private()) continue;
-    const AddressRange mapping = region.addresses();
+    const PageRange mapping = region.addresses();
     changed.clear();
     // What the program may not write to was written by the loader, long ago, and is not watched: libraries are many.
     const bool is_constant = region.treatment == Treatment::File && (region.range.permissions & kMapWrite) == 0;
@@ -199,7 +199,7 @@ std::vector<AddressRange> SnapshotTaker::take_changed() {
       (void)tracker_->take_changed(mapping, changed); // protects it
     }
     table_.clear(mapping.begin, mapping.end);
-    const std::vector<AddressRange> found = touched(region);
+    const std::vector<PageRange> found = touched(region);
     pages.insert(pages.end(), found.begin(), found.end());
   }
   return pages;
@@ -209,7 +209,7 @@ bool SnapshotTaker::copy_while_running() {
   std::uint64_t before = ~std::uint64_t{0};
   for (int round = 0; round < kMostRounds; ++round) {
     if (round != 0 && !read_regions()) return false;
-    const std::vector<AddressRange> pages = take_changed();
+    const std::vector<PageRange> pages = take_changed();
     if (!store(pid_, pages) || store_.failed()) return false;
     const std::uint64_t count = pages_of(pages);
     if (count < kFewPages || (round > 1 && count > before - before / 4)) break; // it writes as fast as we read
@@ -218,13 +218,13 @@ bool SnapshotTaker::copy_while_running() {
   return true;
 }
 
-std::vector<AddressRange> SnapshotTaker::shared_pages() {
-  std::vector<AddressRange> pages;
+std::vector<PageRange> SnapshotTaker::shared_pages() {
+  std::vector<PageRange> pages;
   std::uint64_t left = kMostShared / kPageBytes;
   for (const PlannedRegion& region : plan_) {
     if (region.treatment != Treatment::Shared) continue;
     table_.clear(region.range.begin, region.range.end);
-    std::vector<AddressRange> found;
+    std::vector<PageRange> found;
     if (!touched_pages(pagemap_.get(), region.addresses(), true, found) || pages_of(found) > left) continue;
     left -= pages_of(found);
     pages.insert(pages.end(), found.begin(), found.end());
@@ -247,16 +247,16 @@ std::optional<SnapshotCut> SnapshotTaker::find_cut(StoppedProcess& stopped) {
 
 Result<> SnapshotTaker::copy_in_stop(StoppedProcess& stopped, SnapshotMethod& method, Copied& copied) {
   if (!read_regions()) return kEnded;
-  std::vector<AddressRange> pages = method == SnapshotMethod::Live ? take_changed() : all_touched(true);
-  const std::vector<AddressRange> shared = shared_pages();
+  std::vector<PageRange> pages = method == SnapshotMethod::Live ? take_changed() : all_touched(true);
+  const std::vector<PageRange> shared = shared_pages();
   // A program that writes faster than we read: what is left of it is read from a twin, if that takes less time.
   const std::uint64_t clone_ns = resident_bytes() / kPageBytes * kCloneNsPerPage + 2'000'000;
   const bool hopeless = method == SnapshotMethod::Live && pages_of(pages) * kPageReadNs > 2 * clone_ns &&
                         available_bytes() > resident_bytes();
   if (method == SnapshotMethod::Twin || hopeless) {
     // What a child would not have.
-    std::vector<AddressRange> not_in_twin;
-    std::erase_if(pages, [&](const AddressRange& range) {
+    std::vector<PageRange> not_in_twin;
+    std::erase_if(pages, [&](const PageRange& range) {
       const bool missing = overlaps(wishes_.not_forked, range);
       if (missing) not_in_twin.push_back(range);
       return missing;

@@ -92,15 +92,15 @@ private:
   bool can_inject() const;
   bool make_tracker();
   bool copy_while_running();
-  std::vector<AddressRange> take_changed();
+  std::vector<PageRange> take_changed();
   // Whether it was there at an earlier call.
-  bool is_known_constant(AddressRange mapping);
-  std::vector<AddressRange> touched(const PlannedRegion& region);
-  std::vector<AddressRange> all_touched(bool clear);
-  std::vector<AddressRange> shared_pages();
+  bool is_known_constant(PageRange mapping);
+  std::vector<PageRange> touched(const PlannedRegion& region);
+  std::vector<PageRange> all_touched(bool clear);
+  std::vector<PageRange> shared_pages();
   std::optional<SnapshotCut> find_cut(StoppedProcess& stopped);
-  bool copy(pid_t from, std::span<const AddressRange> ranges, Copied& copied);
-  bool store(pid_t from, std::span<const AddressRange> ranges);
+  bool copy(pid_t from, std::span<const PageRange> ranges, Copied& copied);
+  bool store(pid_t from, std::span<const PageRange> ranges);
   void store(const Copied& copied);
   void put(std::uint64_t address, std::span<const std::byte> bytes);
   Result<> copy_in_stop(StoppedProcess& stopped, SnapshotMethod& method, Copied& copied);
@@ -119,7 +119,7 @@ private:
   MemoryWishes wishes_;
   std::map<std::uint64_t, std::uint64_t> constants_; // mappings that were read once for all: begin and end
   pid_t twin_ = 0;
-  std::vector<AddressRange> of_twin_; // to be read from it
+  std::vector<PageRange> of_twin_; // to be read from it
   std::vector<PageRun> last_runs_;
   std::uint64_t number_ = 0;
   bool anew_ = true; // the next one is whole
