@@ -56,9 +56,9 @@ constexpr std::array kCommands{
 };
 
 // Commands of the shell that read well by themselves.
-constexpr std::array kAsked{"explain", "history", "owner",    "blocks", "events",      "event",    "stack",
-                            "live",    "stats",   "threads",  "marks",  "symbol",      "symbolat", "text",
-                            "map",     "arenas",  "mappings", "pools",  "checkpoints", "scopes"};
+constexpr std::array kAsked{"explain",  "history", "owner",       "blocks", "events",    "event", "stack", "live",
+                            "stats",    "threads", "marks",       "symbol", "symbolat",  "text",  "map",   "arenas",
+                            "mappings", "pools",   "checkpoints", "scopes", "snapshots", "bytes"};
 
 constexpr std::string_view kHelp =
     R"(heaptape records every heap event of a program onto a tape and plays it back.
@@ -77,6 +77,8 @@ constexpr std::string_view kHelp =
   history [TAPE] ADDR        every block that ever covered an address
   map [TAPE] [ADDR]          the heap as a picture; also --png and --svg
   pools [TAPE] [NAME]        the program's own arenas and allocators, by name
+  snapshots [TAPE]           snapshots, and which of them hold memory
+  bytes [TAPE] ADDR [N]      what memory held at a snapshot, in hex and text
   info [TAPE]                totals, peak, threads, modules, losses
   dump [TAPE]                every event with its call stack, as text or JSON
   sql [TAPE] "SELECT ..."    query a tape in SQL: events, blocks, stacks, ...
@@ -93,7 +95,8 @@ While a program is being recorded:
   COMMAND -p PID             any command above that reads a TAPE: leaks, ...
   where [-p PID] ADDR        where a pointer comes from: size, age, stacks
   mark -p PID NAME           name this moment
-  snapshot -p PID            set a moment to compare others with
+  snapshot -p PID [NAME]     set a moment to compare others with; with
+                             --contents, copy the memory onto the tape
   stop -p PID                finish the tape; the program runs on
   flush -p PID               write everything up to now to the tape
   gdb TAPE CORE | -p PID     gdb with heaptape's commands: heaptape where EXPR

@@ -145,8 +145,8 @@ TEST(Tape, ANewerMajorVersionIsRefusedWithBothVersionsNamed) {
   const Result<TapeReader> reader = TapeReader::from_bytes(bytes, "new.tape");
   ASSERT_FALSE(reader.ok());
   EXPECT_EQ(reader.error().code, ErrorCode::BadVersion);
-  EXPECT_NE(reader.error().sentence.find("2.4"), std::string::npos) << reader.error().sentence;
-  EXPECT_NE(reader.error().sentence.find("1.4"), std::string::npos) << reader.error().sentence;
+  EXPECT_NE(reader.error().sentence.find("2.5"), std::string::npos) << reader.error().sentence;
+  EXPECT_NE(reader.error().sentence.find("1.5"), std::string::npos) << reader.error().sentence;
 }
 
 TEST(Tape, ChunksOfAnUnknownTypeAreSkipped) {

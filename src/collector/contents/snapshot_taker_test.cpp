@@ -1,0 +1,183 @@
+#include "collector/contents/snapshot_taker.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <map>
+
+#include "tape/memory_snapshot_codec.h"
+
+namespace heaptape {
+namespace {
+
+constexpr std::size_t kSize = std::size_t{40} << 20;
+
+// A child whose memory is known: at `memory` the word i * 3 + 1 at place i, and pages that were never touched behind it. It adds 1 to the first
+// word of the page whose number it is sent, and answers.
+class Child {
+public:
+  Child() {
+    memory_ = static_cast<std::uint64_t*>(
+        ::mmap(nullptr, 2 * kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    secret_ =
+        static_cast<char*>(::mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    ::madvise(secret_, kPageBytes, MADV_DONTDUMP);
+    EXPECT_EQ(::pipe(to_), 0);
+    EXPECT_EQ(::pipe(from_), 0);
+    pid_ = ::fork();
+    if (pid_ == 0) run();
+    std::uint32_t ready = 0;
+    EXPECT_EQ(::read(from_[0], &ready, sizeof ready), static_cast<ssize_t>(sizeof ready));
+  }
+  ~Child() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    for (const int fd : {to_[0], to_[1], from_[0], from_[1]}) ::close(fd);
+    ::munmap(memory_, 2 * kSize);
+    ::munmap(secret_, kPageBytes);
+  }
+
+  pid_t pid() const { return pid_; }
+  std::uint64_t address(std::size_t page = 0) const {
+    return reinterpret_cast<std::uint64_t>(memory_) + page * kPageBytes;
+  }
+  std::uint64_t secret() const { return reinterpret_cast<std::uint64_t>(secret_); }
+  std::uint64_t untouched() const { return address() + kSize; }
+  // The first word of that page is one more afterwards. Also shows that the child still runs, and that its read() was resumed.
+  bool change(std::uint32_t page) {
+    std::uint32_t answer = ~page;
+    return ::write(to_[1], &page, sizeof page) == sizeof page &&
+           ::read(from_[0], &answer, sizeof answer) == sizeof answer && answer == page;
+  }
+
+private:
+  [[noreturn]] void run() {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (std::size_t i = 0; i < kSize / 8; ++i) memory_[i] = i * 3 + 1;
+    std::memset(secret_, 's', kPageBytes);
+    std::uint32_t page = 0;
+    (void)!::write(from_[1], &page, sizeof page);
+    while (::read(to_[0], &page, sizeof page) == sizeof page) {
+      ++memory_[page * (kPageBytes / 8)];
+      (void)!::write(from_[1], &page, sizeof page);
+    }
+    ::_exit(0);
+  }
+
+  std::uint64_t* memory_ = nullptr;
+  char* secret_ = nullptr;
+  int to_[2] = {-1, -1}, from_[2] = {-1, -1};
+  pid_t pid_ = 0;
+};
+
+struct Tape final : SnapshotHost {
+  std::map<std::uint64_t, std::vector<std::byte>> pages; // by number
+  int cuts = 0;
+  bool attended = false, let_gone = false, full = false;
+
+  bool attend() override { return attended = true; }
+  std::optional<SnapshotCut> cut() override {
+    ++cuts;
+    return SnapshotCut{.event = 5, .time_us = 6};
+  }
+  void let_go() override { let_gone = true; }
+  bool write(std::vector<std::byte> payload) override {
+    if (full) return false;
+    const auto head = parse_pages_head(payload, Checksums::Verify);
+    const auto bytes = parse_pages(payload, Checksums::Verify);
+    if (!head || !bytes) return false;
+    for (std::uint64_t i = 0; i < head->count; ++i) {
+      const auto at = bytes->begin() + static_cast<std::ptrdiff_t>(i * kPageBytes);
+      pages[head->first + i].assign(at, at + static_cast<std::ptrdiff_t>(kPageBytes));
+    }
+    return true;
+  }
+};
+
+const PageRun* run_at(const std::vector<PageRun>& runs, std::uint64_t address) {
+  for (const PageRun& run : runs) {
+    if (address >= run.begin && address < run.end) return &run;
+  }
+  return nullptr;
+}
+
+std::uint64_t word_at(const Tape& tape, const std::vector<PageRun>& runs, std::uint64_t address) {
+  const PageRun* const run = run_at(runs, address);
+  if (run == nullptr || run->state != PageState::Stored) return 0;
+  const auto page = tape.pages.find(run->value + (address - run->begin) / kPageBytes);
+  if (page == tape.pages.end()) return 0;
+  std::uint64_t word = 0;
+  std::memcpy(&word, page->second.data() + address % kPageBytes, sizeof word);
+  return word;
+}
+
+class TakesSnapshots : public testing::TestWithParam<SnapshotMethod> {};
+
+TEST_P(TakesSnapshots, WithAllTheMemoryOfTheProgramAndTheNextOneWithWhatChanged) {
+  Child child;
+  Tape tape;
+  SnapshotTaker taker(child.pid(), tape);
+  const Result<MemorySnapshot> first = taker.take({.name = "one", .method = GetParam()});
+  if (!first && first.error().code == ErrorCode::Denied) GTEST_SKIP() << first.error().sentence;
+  ASSERT_TRUE(first) << first.error().sentence;
+  EXPECT_TRUE(tape.attended && tape.let_gone);
+  EXPECT_EQ(first.value().event, 5u);
+  ASSERT_EQ(first.value().threads.size(), 1u);
+  EXPECT_TRUE(first.value().threads[0].stopped);
+  const std::vector<PageRun>& runs = first.value().runs;
+  for (std::size_t i = 0; i < kSize / 8; i += 511)
+    ASSERT_EQ(word_at(tape, runs, child.address() + i * 8), i * 3 + 1) << i;
+  ASSERT_NE(run_at(runs, child.untouched()), nullptr);
+  EXPECT_EQ(run_at(runs, child.untouched())->state, PageState::Zero);
+  ASSERT_NE(run_at(runs, child.secret()), nullptr);
+  EXPECT_EQ(run_at(runs, child.secret())->state, PageState::LeftOut);
+  for (const auto& [number, page] : tape.pages) ASSERT_NE(page[9], std::byte{'s'}) << number;
+
+  ASSERT_TRUE(child.change(3));
+  ASSERT_TRUE(child.change(3));
+  const Result<MemorySnapshot> second = taker.take({.name = "two", .method = GetParam()});
+  ASSERT_TRUE(second) << second.error().sentence;
+  EXPECT_FALSE(second.value().whole);
+  EXPECT_LT(second.value().new_pages, 64u);
+  const std::vector<PageRun> now = apply_page_changes(apply_page_changes({}, runs), second.value().runs);
+  EXPECT_EQ(word_at(tape, now, child.address(3)), 3 * 512 * 3 + 3u);
+  EXPECT_EQ(word_at(tape, now, child.address(4)), 4 * 512 * 3 + 1u);
+  EXPECT_TRUE(child.change(4)) << "it runs on";
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, TakesSnapshots,
+                         testing::Values(SnapshotMethod::Stop, SnapshotMethod::Live, SnapshotMethod::Twin));
+
+TEST(SnapshotTaker, AFullTapeEndsASnapshotAndNotTheNext) {
+  Child child;
+  Tape tape;
+  SnapshotTaker taker(child.pid(), tape);
+  tape.full = true;
+  const Result<MemorySnapshot> refused = taker.take({.name = "one", .method = SnapshotMethod::Stop});
+  ASSERT_FALSE(refused);
+  if (refused.error().code == ErrorCode::Denied) GTEST_SKIP() << refused.error().sentence;
+  tape.full = false;
+  const Result<MemorySnapshot> taken = taker.take({.name = "two", .method = SnapshotMethod::Stop});
+  ASSERT_TRUE(taken) << taken.error().sentence;
+  EXPECT_TRUE(taken.value().whole);
+  EXPECT_EQ(word_at(tape, taken.value().runs, child.address(1)), 512u * 3 + 1);
+}
+
+TEST(SnapshotTaker, AProgramThatHasEndedIsSaidToHaveEnded) {
+  const pid_t pid = ::fork();
+  if (pid == 0) ::_exit(0);
+  ::waitpid(pid, nullptr, 0);
+  Tape tape;
+  SnapshotTaker taker(pid, tape);
+  const Result<MemorySnapshot> taken = taker.take({.name = "late"});
+  ASSERT_FALSE(taken);
+  EXPECT_NE(taken.error().sentence.find("ended"), std::string::npos) << taken.error().sentence;
+}
+
+} // namespace
+} // namespace heaptape

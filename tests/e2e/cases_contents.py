@@ -1,0 +1,66 @@
+"""Snapshots of what memory holds: taken by themselves and on demand, by every method, and read back."""
+
+import json
+
+from harness import case, check, each, equal, main, wait_until
+from talker import Talker, ask
+from tape import demand
+
+
+def snapshots_of(tape):
+    return json.loads(demand("snapshots", tape, "--json"))["snapshots"]
+
+
+def bytes_at(tape, address, count, *options):
+    answer = json.loads(demand("bytes", tape, hex(address), count, "--json", *options))
+    return bytes.fromhex(answer["bytes"])
+
+
+@each(the_program_stopped="stop", it_running="live", a_twin="twin", whatever_disturbs_least="auto")
+def memory_is_copied_with(test, method):
+    talker = Talker(test)
+    taken = ask("snapshot", "-p", talker.pid, "first", "--contents", "--method", method)
+    equal(taken.returncode, 0, taken.stderr)
+    check("the program stood still for" in taken.stderr, taken.stderr)
+    # It must still do what it is told, and end as it would have.
+    talker.do("grow 3")
+    equal(talker.finish().status, 5, "the program's status")
+    rows = [row for row in snapshots_of(talker.tape.path) if row["contents"]]
+    equal([row["name"] for row in rows], ["first"])
+    check(rows[0]["pages"] > 10, rows)
+    equal(bytes_at(talker.tape.path, talker.live, 7), b"widget\0", "the live block")
+    equal(int.from_bytes(bytes_at(talker.tape.path, talker.variable, 4), "little"), 7, "a variable")
+    text = demand("bytes", talker.tape.path, hex(talker.live))
+    check("777-byte block of make_widget" in text and "widget" in text, text)
+    talker.tape.verify()
+
+
+@case
+def a_second_snapshot_of_a_quiet_program_takes_almost_nothing(test):
+    talker = Talker(test)
+    for name in ("one", "two"):
+        equal(ask("snapshot", "-p", talker.pid, name, "--contents", "--method", "live").returncode, 0)
+    talker.finish()
+    first, second = [row for row in snapshots_of(talker.tape.path) if row["contents"]]
+    check(second["new_pages"] * 20 <= first["new_pages"], (first, second))
+    equal(bytes_at(talker.tape.path, talker.live, 7), b"widget\0", "the live block")
+
+
+@case
+def a_tape_without_memory_says_how_to_get_some(test):
+    talker = Talker(test)
+    talker.finish()
+    answer = ask("bytes", talker.tape.path, hex(talker.live))
+    check(answer.returncode != 0, answer.stdout)
+    check("holds no memory" in answer.stderr and "--contents" in answer.stderr, answer.stderr)
+
+
+@case
+def snapshots_are_taken_by_themselves(test):
+    talker = Talker(test, options=("--snapshot", "every:50ms"))
+    wait_until(lambda: len([row for row in snapshots_of(talker.tape.path) if row["contents"]]) >= 3, "three snapshots")
+    equal(talker.finish().status, 5, "the program's status")
+
+
+if __name__ == "__main__":
+    main()
