@@ -26,7 +26,7 @@ def memory_is_copied_with(test, method):
     talker.do("grow 3")
     equal(talker.finish().status, 5, "the program's status")
     rows = [row for row in snapshots_of(talker.tape.path) if row["contents"]]
-    equal([row["name"] for row in rows], ["first"])
+    equal([row["name"] for row in rows], ["first"], "snapshots with memory")
     check(rows[0]["pages"] > 10, rows)
     equal(bytes_at(talker.tape.path, talker.live, 7), b"widget\0", "the live block")
     equal(int.from_bytes(bytes_at(talker.tape.path, talker.variable, 4), "little"), 7, "a variable")
@@ -39,7 +39,8 @@ def memory_is_copied_with(test, method):
 def a_second_snapshot_of_a_quiet_program_takes_almost_nothing(test):
     talker = Talker(test)
     for name in ("one", "two"):
-        equal(ask("snapshot", "-p", talker.pid, name, "--contents", "--method", "live").returncode, 0)
+        taken = ask("snapshot", "-p", talker.pid, name, "--contents", "--method", "live")
+        equal(taken.returncode, 0, taken.stderr)
     talker.finish()
     first, second = [row for row in snapshots_of(talker.tape.path) if row["contents"]]
     check(second["new_pages"] * 20 <= first["new_pages"], (first, second))

@@ -309,6 +309,7 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
   result.summary = recording.finish(ending, detail, note);
   result.cpu_samples = recording.cpu_samples();
   result.remarks = unseen_functions(options_, recording.pool_functions());
+  for (const std::string& sentence : recording.contents().troubles()) result.remarks.push_back(sentence);
   if (!recording.python_remark().empty()) result.remarks.push_back(recording.python_remark());
   if (result.problem.empty() && recording.failed()) {
     result.problem = "the tape is incomplete: " + recording.sink().error()->sentence;

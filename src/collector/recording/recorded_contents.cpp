@@ -39,7 +39,19 @@ SnapshotSchedule::Now RecordedContents::now() const {
           parts_.builder.model().totals().live_bytes};
 }
 
+// Marks of the program that have come since the last call.
+void RecordedContents::look_at_marks() {
+  const std::uint64_t made = parts_.builder.marks().made();
+  const std::vector<Mark>& waiting = parts_.builder.marks().waiting();
+  const std::uint64_t fresh = std::min<std::uint64_t>(made - marks_seen_, waiting.size());
+  marks_seen_ = made;
+  for (const Mark& mark : std::span(waiting).last(static_cast<std::size_t>(fresh))) {
+    if (mark.kind != MarkKind::Snapshot && schedule_.wants_mark(mark.name)) (void)ask({.name = mark.name});
+  }
+}
+
 void RecordedContents::serve() {
+  look_at_marks();
   if (std::optional<std::string> name; !working() && (name = schedule_.due(now())))
     (void)ask({.name = std::move(*name)});
   if (!desk_) return;

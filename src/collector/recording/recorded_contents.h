@@ -55,13 +55,15 @@ private:
   SnapshotCut cut() override;
   void moment_is_over(const std::string& name, const std::optional<SnapshotCut>& cut) override;
   bool write_pages(std::vector<std::byte> payload) override;
+  void look_at_marks();
   void end(SnapshotDesk::Ended ended);
   SnapshotSchedule::Now now() const;
 
   Parts parts_;
   SnapshotSchedule schedule_;
   std::unique_ptr<SnapshotDesk> desk_; // made when the first one is asked for
-  std::uint64_t bytes_ = 0;            // of pages that were written for the one under way
+  std::uint64_t marks_seen_ = 0;
+  std::uint64_t bytes_ = 0; // of pages that were written for the one under way
   std::optional<Outcome> outcome_;
   std::vector<std::string> troubles_;
 };

@@ -124,8 +124,8 @@ Round Recording::step(std::uint64_t now_ns) {
   write_modules();
   if (watched_ != nullptr) [[unlikely]]
     tell_watcher();
-  if (builder_->marks().waiting().size() >= kMarksPerChunk) write_marks();
   if (!failed()) contents_->serve();
+  if (builder_->marks().waiting().size() >= kMarksPerChunk) write_marks();
   keep_house(now_ns, round.more || round.fullest > memory_.config().ring_records / 16);
   return round;
 }
