@@ -56,9 +56,10 @@ constexpr std::array kCommands{
 };
 
 // Commands of the shell that read well by themselves.
-constexpr std::array kAsked{"explain",  "history", "owner",       "blocks", "events",    "event", "stack", "live",
-                            "stats",    "threads", "marks",       "symbol", "symbolat",  "text",  "map",   "arenas",
-                            "mappings", "pools",   "checkpoints", "scopes", "snapshots", "bytes"};
+constexpr std::array kAsked{"explain", "history", "owner",    "blocks", "events",      "event",    "stack",
+                            "live",    "stats",   "threads",  "marks",  "symbol",      "symbolat", "text",
+                            "map",     "arenas",  "mappings", "pools",  "checkpoints", "scopes",   "snapshots",
+                            "bytes",   "refs",    "allrefs",  "trace",  "roots",       "lost"};
 
 constexpr std::string_view kHelp =
     R"(heaptape records every heap event of a program onto a tape and plays it back.
@@ -79,6 +80,9 @@ constexpr std::string_view kHelp =
   pools [TAPE] [NAME]        the program's own arenas and allocators, by name
   snapshots [TAPE]           snapshots, and which of them hold memory
   bytes [TAPE] ADDR [N]      what memory held at a snapshot, in hex and text
+  refs [TAPE] ADDR           who points at it
+  trace [TAPE] ADDR          how the program gets at it, or that it is lost
+  lost [TAPE]                what the program cannot get at any more
   info [TAPE]                totals, peak, threads, modules, losses
   dump [TAPE]                every event with its call stack, as text or JSON
   sql [TAPE] "SELECT ..."    query a tape in SQL: events, blocks, stacks, ...

@@ -19,9 +19,10 @@ extern const Command kSymbolCommand, kSymbolAtCommand;                          
 extern const Command kMapCommand;                                                // map_command.cpp
 extern const Command kArenasCommand, kMappingsCommand;                           // arenas.cpp, mappings.cpp
 extern const Command kSnapshotsCommand, kBytesCommand;                           // snapshots.cpp, bytes.cpp
-extern const Command kPoolsCommand;                                              // pools.cpp
-extern const Command kSqlCommand;                                                // sql_command.cpp
-extern const Command kVerifyCommand;                                             // verify.cpp
-extern const Command kHelpCommand;                                               // help.cpp
+extern const Command kRefsCommand, kAllRefsCommand, kTraceCommand, kRootsCommand, kLostCommand; // references.cpp
+extern const Command kPoolsCommand;                                                             // pools.cpp
+extern const Command kSqlCommand;                                                               // sql_command.cpp
+extern const Command kVerifyCommand;                                                            // verify.cpp
+extern const Command kHelpCommand;                                                              // help.cpp
 
 } // namespace heaptape

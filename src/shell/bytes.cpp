@@ -10,7 +10,7 @@
 #include "base/number_text.h"
 #include "report/text/json_writer.h"
 #include "shell/all_commands.h"
-#include "shell/describe.h"
+#include "shell/contents_text.h"
 
 namespace heaptape {
 namespace {
@@ -32,32 +32,6 @@ std::string_view state_text(MemoryState state) {
   case MemoryState::Stored: break;
   }
   return "";
-}
-
-// What lies at an address, in a few words; empty: nothing that has a name.
-std::string place_text(Session& session, SnapshotMemory& memory, std::uint64_t address) {
-  if (address < kPageBytes) return "";
-  if (const std::optional<Block> block = session.memory_heap().find_around(address)) {
-    const std::uint64_t offset = address - block->address;
-    std::string text = block_words(block->size);
-    if (offset != 0) text += fmt::format(" +{:#x}", offset);
-    const StackId stack = session.memory_heap().owner_of(*block).stack;
-    const std::string maker = session.stacks().site(stack);
-    return maker.empty() ? text : text + " of " + printable(maker);
-  }
-  const MappedRange* const region = memory.region_at(address);
-  if (region == nullptr) return "";
-  if (const auto symbol = session.symbols().at(address, memory.facts().time_us)) {
-    const std::uint64_t offset = address - symbol->address;
-    return printable(symbol->name) + (offset != 0 ? fmt::format("+{:#x}", offset) : "");
-  }
-  for (const ThreadState& thread : memory.facts().threads) {
-    const std::uint64_t stack = thread[ThreadState::Rsp];
-    if (stack >= region->begin && stack < region->end)
-      return fmt::format("stack of thread {}{}", thread.tid, address < stack ? ", below its end" : "");
-  }
-  const std::string& name = memory.name_of(*region);
-  return name == "[heap]" ? "free memory of the heap" : printable(name);
 }
 
 struct Line {
@@ -180,12 +154,9 @@ Result<> bytes(Session& session, Call& call, Printer& out) {
     out.print(json.text() + "\n");
     return Unit{};
   }
-  const MemorySnapshot& facts = memory.facts();
   std::string head = fmt::format("{:#x}", begin.value());
   if (const std::string place = place_text(session, memory, begin.value()); !place.empty()) head += ": " + place;
-  head += fmt::format("\nmemory of snapshot {} ('{}'), {}", facts.number, printable(facts.name),
-                      moment_text(facts.event, facts.time_us));
-  if (facts.event != session.event()) head += ", " + ago_text(facts.time_us, session.time_us());
+  head += "\n" + snapshot_text(session, memory.facts());
   if (out.print(head + "\n")) print_lines(session, memory, begin.value(), end, out);
   return Unit{};
 }

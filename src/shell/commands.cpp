@@ -17,7 +17,8 @@ std::span<const Command* const> commands() {
       &kStatsCommand,     &kSymbolCommand, &kSymbolAtCommand, &kOwnerCommand,       &kHistoryCommand,
       &kExplainCommand,   &kBlocksCommand, &kTopCommand,      &kLiveCommand,        &kLeaksCommand,
       &kDiffCommand,      &kMapCommand,    &kArenasCommand,   &kMappingsCommand,    &kPoolsCommand,
-      &kSnapshotsCommand, &kBytesCommand,  &kSqlCommand,      &kVerifyCommand,      &kHelpCommand,
+      &kSnapshotsCommand, &kBytesCommand,  &kRefsCommand,     &kAllRefsCommand,     &kTraceCommand,
+      &kRootsCommand,     &kLostCommand,   &kSqlCommand,      &kVerifyCommand,      &kHelpCommand,
   };
   return kAll;
 }

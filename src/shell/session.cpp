@@ -87,11 +87,23 @@ Result<SnapshotMemory*> Session::memory() {
   const Result<std::size_t> found = find_snapshot(tape(), parts_->event);
   if (!found) return found.error();
   if (!parts_->memory || parts_->memory_snapshot != found.value()) {
+    parts_->memory_graph.reset();
     parts_->memory = std::make_unique<SnapshotMemory>(tape(), found.value(), parts_->symbol_options);
     parts_->memory_snapshot = found.value();
     parts_->memory_heap.reset();
   }
   return parts_->memory.get();
+}
+
+Result<SnapshotHeap*> Session::memory_graph() {
+  const Result<SnapshotMemory*> found = memory();
+  if (!found) return found.error();
+  if (!parts_->memory_graph) {
+    Result<std::unique_ptr<SnapshotHeap>> made = SnapshotHeap::make(tape(), *found.value(), memory_heap());
+    if (!made) return made.error();
+    parts_->memory_graph = std::move(made).value();
+  }
+  return parts_->memory_graph.get();
 }
 
 HeapCursor& Session::memory_heap() {

@@ -26,20 +26,20 @@ class RootRangeMaker {
 public:
   RootRangeMaker(const RootFacts& facts, const MemoryImage& image, const BlockRanks& ranks)
       : facts_(facts), cursor_(image), ranks_(ranks) {
-    for (const MemoryRange& range : facts.arenas) arenas_.add(range.begin, range.end);
-    for (const MemoryRange& range : facts.own) own_.add(range.begin, range.end);
-    for (const MemoryRange& range : facts.excluded) taken_.add(range.begin, range.end);
+    for (const RootArea& range : facts.arenas) arenas_.add(range.begin, range.end);
+    for (const RootArea& range : facts.own) own_.add(range.begin, range.end);
+    for (const RootArea& range : facts.excluded) taken_.add(range.begin, range.end);
     stack_of_.assign(facts.regions.size(), false);
   }
 
   std::vector<RootRange> make() {
-    for (const MemoryRange& range : facts_.named) claim(RootKind::Named, range.begin, range.end, kNone, kNone);
+    for (const RootArea& range : facts_.named) claim(RootKind::Named, range.begin, range.end, kNone, kNone);
     bool all_stopped = true;
     for (std::uint32_t i = 0; i < facts_.threads.size(); ++i) {
       all_stopped = all_stopped && facts_.threads[i].stopped;
       if (facts_.threads[i].stopped) add_thread(i);
     }
-    for (const MemoryRange& stack : facts_.stacks) {
+    for (const RootArea& stack : facts_.stacks) {
       if (!all_stopped) claim(RootKind::Stack, stack.begin, stack.end, kNone, region_at(stack.begin));
       taken_.add(stack.begin, stack.end);
     }

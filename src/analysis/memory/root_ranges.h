@@ -18,10 +18,10 @@
 
 namespace heaptape {
 
-struct MemoryRange {
+struct RootArea {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
-  friend bool operator==(const MemoryRange&, const MemoryRange&) = default;
+  friend bool operator==(const RootArea&, const RootArea&) = default;
 };
 
 enum class RootKind : std::uint8_t {
@@ -52,12 +52,12 @@ struct RootFacts {
   std::span<const MappedRange> regions{}; // by address, not overlapping
   std::span<const std::string> names{};   // of regions, by number
   std::span<const ThreadState> threads{};
-  std::vector<MemoryRange> arenas{};   // the allocator's memory
-  std::vector<MemoryRange> own{};      // mapped by the program itself: looked at also when blocks lie in it
-  std::vector<MemoryRange> stacks{};   // of threads, also of ended ones
-  std::vector<MemoryRange> excluded{}; // not to be looked at: variables of the allocator, or what the program said
-  std::vector<MemoryRange> named{};    // to be looked at, whatever it is
-  std::uint64_t static_tls = 1664;     // bytes of variables below a thread pointer; glibc's own reserve
+  std::vector<RootArea> arenas{};   // the allocator's memory
+  std::vector<RootArea> own{};      // mapped by the program itself: looked at also when blocks lie in it
+  std::vector<RootArea> stacks{};   // of threads, also of ended ones
+  std::vector<RootArea> excluded{}; // not to be looked at: variables of the allocator, or what the program said
+  std::vector<RootArea> named{};    // to be looked at, whatever it is
+  std::uint64_t static_tls = 1664;  // bytes of variables below a thread pointer; glibc's own reserve
 };
 
 // By address, registers first; not overlapping. Live blocks inside are still to be passed over.

@@ -1,0 +1,108 @@
+#include "report/contents/snapshot_heap.h"
+
+#include <algorithm>
+#include <array>
+#include <thread>
+
+#include "analysis/heap/allocator_code.h"
+#include "analysis/space/address_space.h"
+#include "base/path_text.h"
+
+namespace heaptape {
+
+namespace {
+
+std::vector<HeapBlock> blocks_of(HeapCursor& heap) {
+  std::vector<HeapBlock> blocks;
+  blocks.reserve(heap.state().blocks().size());
+  heap.state().blocks().for_each([&](const Block& block) {
+    blocks.push_back({block.address, block.size, heap.owner_of(block).stack.value});
+  });
+  return blocks;
+}
+
+RootFacts facts_of(const TapeReader& tape, const SnapshotMemory& memory, HeapCursor& heap) {
+  RootFacts facts;
+  facts.regions = memory.facts().regions;
+  facts.names = tape.snapshots().names().texts();
+  facts.threads = memory.facts().threads;
+  for (const SpaceRange& range : address_space_at(tape, heap.state(), memory.facts().time_us).ranges) {
+    if (range.kind == RangeKind::MainHeap || range.kind == RangeKind::ThreadArena)
+      facts.arenas.push_back({range.begin, range.end});
+    if (range.kind == RangeKind::MainStack || range.kind == RangeKind::ThreadStack)
+      facts.stacks.push_back({range.begin, range.end});
+  }
+  AllocatorStacks is_allocators(tape.modules(), tape.stacks());
+  for (const auto& [begin, piece] : heap.state().mappings().pieces()) {
+    if (piece.anonymous && !is_allocators(piece.stack)) facts.own.push_back({begin, piece.end});
+  }
+  return facts;
+}
+
+constexpr std::array kRegisterNames{"r15", "r14", "r13", "r12", "rbp", "rbx", "r11",      "r10", "r9",
+                                    "r8",  "rax", "rcx", "rdx", "rsi", "rdi", "orig_rax", "rip"};
+
+} // namespace
+
+Result<std::unique_ptr<SnapshotHeap>> SnapshotHeap::make(const TapeReader& tape, SnapshotMemory& memory,
+                                                         HeapCursor& heap) {
+  std::unique_ptr<SnapshotHeap> made(new SnapshotHeap(memory));
+  Result<BlockRanks> ranks = BlockRanks::of(blocks_of(heap));
+  if (!ranks) return ranks.error();
+  made->ranks_ = std::move(ranks).value();
+  const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, 8U);
+  const bool cpython = std::ranges::any_of(tape.modules(), [](const Module& module) {
+    return base_name(module.path).starts_with("python3") || base_name(module.path).starts_with("libpython3");
+  });
+  Result<ReferenceGraph> graph =
+      ReferenceGraph::of(memory.image(), *made->ranks_, {.threads = threads, .cpython = cpython});
+  if (!graph) return graph.error();
+  made->graph_ = std::move(graph).value();
+  made->roots_ = Roots::of(facts_of(tape, memory, heap), memory.image(), *made->ranks_);
+  const RootFacts facts{.regions = memory.facts().regions, .names = tape.snapshots().names().texts()};
+  made->known_ = KnownPlaces::of(made->view(), vtables_in(facts.regions, facts.names));
+  made->known_->mark(*made->ranks_, *made->graph_);
+  return made;
+}
+
+const Reachability& SnapshotHeap::reachability() {
+  if (!reachability_) reachability_ = Reachability::of(view(), *known_, {.in_flight = memory_.facts().in_flight});
+  return *reachability_;
+}
+
+const ShortestPaths& SnapshotHeap::paths() {
+  if (!paths_) paths_.emplace(view());
+  return *paths_;
+}
+
+const Dominators& SnapshotHeap::dominators() {
+  if (!dominators_) dominators_ = Dominators::of(view());
+  return *dominators_;
+}
+
+std::string root_text(const SnapshotMemory& memory, const RootRange& range, std::uint64_t word) {
+  const std::vector<ThreadState>& threads = memory.facts().threads;
+  const std::string thread =
+      range.thread < threads.size() ? " of thread " + std::to_string(threads[range.thread].tid) : std::string();
+  const auto region = [&](std::string_view otherwise) {
+    const std::vector<MappedRange>& regions = memory.facts().regions;
+    if (range.region >= regions.size()) return std::string(otherwise);
+    const std::string& name = memory.name_of(regions[range.region]);
+    return name.empty() ? std::string(otherwise) : std::string(base_name(name));
+  };
+  switch (range.kind) {
+  case RootKind::Registers:
+    if (word >= kExtendedRegisters) return "a vector register" + thread;
+    return "register " + std::string(word < kRegisterNames.size() ? kRegisterNames[word] : "rsp") + thread;
+  case RootKind::Stack: return "stack" + thread;
+  case RootKind::ThreadLocal: return "thread-local variables" + thread;
+  case RootKind::Globals: return "variables of " + region("a module");
+  case RootKind::Mapping: return region("a mapping");
+  case RootKind::Shared: return "shared memory " + region("");
+  case RootKind::Code: return "code made at run time";
+  case RootKind::Named: return "a root that the program named";
+  }
+  return "";
+}
+
+} // namespace heaptape

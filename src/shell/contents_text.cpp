@@ -1,0 +1,61 @@
+#include "shell/contents_text.h"
+
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/number_text.h"
+#include "shell/describe.h"
+
+namespace heaptape {
+
+std::string snapshot_text(Session& session, const MemorySnapshot& snapshot) {
+  std::string text = fmt::format("memory of snapshot {} ('{}'), {}", snapshot.number, printable(snapshot.name),
+                                 moment_text(snapshot.event, snapshot.time_us));
+  if (snapshot.event != session.event()) text += ", " + ago_text(snapshot.time_us, session.time_us());
+  return text;
+}
+
+std::string place_text(Session& session, SnapshotMemory& memory, std::uint64_t address) {
+  if (address < kPageBytes) return "";
+  if (const std::optional<Block> block = session.memory_heap().find_around(address)) {
+    const std::uint64_t offset = address - block->address;
+    std::string text = block_words(block->size);
+    if (offset != 0) text += fmt::format(" +{:#x}", offset);
+    const StackId stack = session.memory_heap().owner_of(*block).stack;
+    const std::string maker = session.stacks().site(stack);
+    return maker.empty() ? text : text + " of " + printable(maker);
+  }
+  const MappedRange* const region = memory.region_at(address);
+  if (region == nullptr) return "";
+  if (const auto symbol = session.symbols().at(address, memory.facts().time_us)) {
+    const std::uint64_t offset = address - symbol->address;
+    return printable(symbol->name) + (offset != 0 ? fmt::format("+{:#x}", offset) : "");
+  }
+  for (const ThreadState& thread : memory.facts().threads) {
+    const std::uint64_t stack = thread[ThreadState::Rsp];
+    if (stack >= region->begin && stack < region->end)
+      return fmt::format("stack of thread {}{}", thread.tid, address < stack ? ", below its end" : "");
+  }
+  const std::string& name = memory.name_of(*region);
+  return name == "[heap]" ? "free memory of the heap" : printable(name);
+}
+
+std::string block_text(Session& session, const SnapshotHeap& heap, std::uint32_t block) {
+  const std::string maker = session.stacks().site(heap.stack_of(block));
+  return block_words(heap.ranks().bytes(block)) + (maker.empty() ? "" : " of " + printable(maker));
+}
+
+std::string root_place_text(Session& session, SnapshotMemory& memory, const RootRange& range, std::uint64_t word) {
+  const std::string where = root_text(memory, range, word);
+  if (range.kind == RootKind::Registers) return where;
+  std::string text = fmt::format("{} at {:#x}", where, word);
+  if (range.kind != RootKind::Globals) return text;
+  if (const auto symbol = session.symbols().at(word, memory.facts().time_us)) {
+    const std::uint64_t offset = word - symbol->address;
+    text = printable(symbol->name) + (offset != 0 ? fmt::format("+{:#x}", offset) : "") + " (" + text + ")";
+  }
+  return text;
+}
+
+} // namespace heaptape

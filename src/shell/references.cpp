@@ -1,0 +1,368 @@
+// Who points where, at the last snapshot of memory up to the cursor.
+#include "analysis/memory/references.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/number_text.h"
+#include "report/text/json_writer.h"
+#include "shell/all_commands.h"
+#include "shell/contents_text.h"
+#include "shell/describe.h"
+
+namespace heaptape {
+namespace {
+
+constexpr std::uint64_t kUsualRows = 50;
+constexpr std::size_t kMostSteps = 1000;
+constexpr CommandOption kRowOptions[] = {{"-n N", "at most N lines (default: 50)"}, {"--json", "as JSON"}};
+
+// Where a reference lies.
+std::string holder_text(Session& session, SnapshotHeap& heap, const Reference& reference) {
+  switch (reference.holder) {
+  case Holder::Root:
+    return root_place_text(session, heap.memory(), heap.roots().ranges()[reference.number], reference.address);
+  case Holder::Block:
+    return fmt::format("{} +{:#x}  at {:#x}", block_text(session, heap, reference.number),
+                       reference.address - heap.ranks().begin(reference.number), reference.address);
+  case Holder::Elsewhere: {
+    const std::string place = place_text(session, heap.memory(), reference.address);
+    return fmt::format("{} at {:#x}", place.empty() ? "memory" : place, reference.address);
+  }
+  }
+  return "";
+}
+
+std::string_view holder_word(Holder holder) {
+  return holder == Holder::Root ? "root" : holder == Holder::Block ? "block" : "elsewhere";
+}
+
+struct Asked {
+  std::uint64_t begin = 0, end = 0;
+};
+// One address means the whole block that holds it, or that word alone.
+Result<Asked> asked_range(Session& session, Call& call, const SnapshotHeap& heap) {
+  const std::optional<std::string> first = call.next(), second = call.next();
+  if (!first) return Error{ErrorCode::Usage, "which address? " + std::string("ADDR [END]")};
+  if (const Result<> done = call.finish(); !done) return done.error();
+  const Result<std::uint64_t> begin = session.address(*first);
+  if (!begin) return begin.error();
+  if (!second) {
+    const std::uint32_t block = heap.ranks().find(begin.value());
+    if (block == BlockRanks::kNone) return Asked{begin.value(), begin.value() + 8};
+    return Asked{heap.ranks().begin(block), std::max(heap.ranks().end(block), heap.ranks().begin(block) + 1)};
+  }
+  const Result<std::uint64_t> end = session.address(*second);
+  if (!end) return end.error();
+  if (end.value() <= begin.value()) return Error{ErrorCode::Usage, "the range ends before it begins"};
+  return Asked{begin.value(), end.value()};
+}
+
+Result<> references(Session& session, Call& call, Printer& out, bool everywhere) {
+  const bool as_json = call.flag("--json");
+  const Result<std::uint64_t> rows = call.count("-n", kUsualRows);
+  if (!rows) return rows.error();
+  const Result<SnapshotHeap*> found = session.memory_graph();
+  if (!found) return found.error();
+  SnapshotHeap& heap = *found.value();
+  const Result<Asked> asked = asked_range(session, call, heap);
+  if (!asked) return asked.error();
+  const auto [begin, end] = asked.value();
+  const ReferenceAnswer answer = references_to(heap.view(), {.begin = begin, .end = end, .everywhere = everywhere});
+  if (as_json) {
+    JsonWriter json;
+    json.begin_object().field("snapshot", heap.memory().facts().number).field("begin", std::string_view(hex(begin)));
+    json.field("end", std::string_view(hex(end))).field("cut", answer.cut).key("references").begin_array();
+    for (const Reference& reference : answer.references) {
+      json.begin_object().field("from", holder_word(reference.holder));
+      json.field("where", std::string_view(holder_text(session, heap, reference)));
+      json.field("address", std::string_view(hex(reference.address)));
+      json.field("value", std::string_view(hex(reference.value))).end_object();
+    }
+    json.end_array().end_object();
+    out.print(json.text() + "\n");
+    return Unit{};
+  }
+  const std::string place = place_text(session, heap.memory(), begin);
+  std::string text = fmt::format("{} to {:#x}{}{}\n{}\n", count_of(answer.references.size(), "reference"), begin,
+                                 place.empty() ? "" : ": ", place, snapshot_text(session, heap.memory().facts()));
+  std::uint64_t shown = 0;
+  for (const Reference& reference : answer.references) {
+    if (shown++ == rows.value()) break;
+    text += "  " + holder_text(session, heap, reference);
+    if (reference.value != begin) text += fmt::format(", to +{:#x}", reference.value - begin);
+    text += "\n";
+  }
+  if (answer.references.size() > rows.value())
+    text += fmt::format("  … {} more; -n shows them\n", with_separators(answer.references.size() - rows.value()));
+  out.print(text);
+  return Unit{};
+}
+
+Result<> refs(Session& session, Call& call, Printer& out) { return references(session, call, out, false); }
+Result<> all_refs(Session& session, Call& call, Printer& out) { return references(session, call, out, true); }
+
+std::string_view class_text(LeakClass leak_class) {
+  switch (leak_class) {
+  case LeakClass::Reachable: return "still reachable";
+  case LeakClass::Possibly: return "possibly lost";
+  case LeakClass::Definitely: return "definitely lost";
+  case LeakClass::Indirectly: return "indirectly lost";
+  }
+  return "";
+}
+
+Result<> trace(Session& session, Call& call, Printer& out) {
+  const bool as_json = call.flag("--json");
+  const std::optional<std::string> word = call.next();
+  if (!word) return Error{ErrorCode::Usage, "which address? trace ADDR"};
+  if (const Result<> done = call.finish(); !done) return done.error();
+  const Result<std::uint64_t> address = session.address(*word);
+  if (!address) return address.error();
+  const Result<SnapshotHeap*> found = session.memory_graph();
+  if (!found) return found.error();
+  SnapshotHeap& heap = *found.value();
+  const std::uint32_t block = heap.ranks().find(address.value());
+  if (block == BlockRanks::kNone) {
+    const std::string place = place_text(session, heap.memory(), address.value());
+    return Error{ErrorCode::NotFound, hex(address.value()) + " was in no live block at the snapshot" +
+                                          (place.empty() ? "" : "; it is in " + place)};
+  }
+  const LeakClass leak_class = heap.reachability().class_of(block);
+  const std::optional<ReferencePath> path = heap.paths().to(block, kMostSteps);
+  if (as_json) {
+    JsonWriter json;
+    json.begin_object().field("snapshot", heap.memory().facts().number).field("class", class_text(leak_class));
+    json.field("block", std::string_view(hex(heap.ranks().begin(block)))).key("path").begin_array();
+    if (path) {
+      const RootRange& range = heap.roots().ranges()[path->range];
+      json.begin_object()
+          .field("root", std::string_view(root_place_text(session, heap.memory(), range, path->steps.front().word)))
+          .end_object();
+      for (const PathStep& step : path->steps) {
+        json.begin_object()
+            .field("word", std::string_view(hex(step.word)))
+            .field("block", std::string_view(hex(heap.ranks().begin(step.block))));
+        json.field("bytes", heap.ranks().bytes(step.block)).field("offset", step.offset);
+        json.field("maker", std::string_view(session.stacks().site(heap.stack_of(step.block)))).end_object();
+      }
+    }
+    json.end_array().end_object();
+    out.print(json.text() + "\n");
+    return Unit{};
+  }
+  std::string text = fmt::format("{:#x}: {}\n{}\n", address.value(), block_text(session, heap, block),
+                                 snapshot_text(session, heap.memory().facts()));
+  if (!path) {
+    text += fmt::format("unreachable: {}\n", class_text(leak_class));
+    if (const std::uint32_t leader = heap.reachability().leader_of(block); leader != block)
+      text += fmt::format("  through {:#x}, {}\n", heap.ranks().begin(leader), block_text(session, heap, leader));
+    out.print(text);
+    return Unit{};
+  }
+  const RootRange& range = heap.roots().ranges()[path->range];
+  text += "  " + root_place_text(session, heap.memory(), range, path->steps.front().word) + "\n";
+  for (std::size_t i = 0; i < path->steps.size(); ++i) {
+    const PathStep& step = path->steps[i];
+    const bool last = i + 1 == path->steps.size();
+    text += fmt::format("  -> {:#x} {}", heap.ranks().begin(step.block), block_text(session, heap, step.block));
+    if (step.offset != 0) text += fmt::format(", entered at +{:#x}", step.offset);
+    if (!last) text += fmt::format(", leads on at +{:#x}", path->steps[i + 1].word - heap.ranks().begin(step.block));
+    text += "\n";
+  }
+  if (leak_class != LeakClass::Reachable)
+    text += fmt::format("{}: only references into the middle of blocks lead there\n", class_text(leak_class));
+  else if (heap.reachability().only_from_stacks(block))
+    text += "reached from registers and stacks only, whose words may be left over from earlier calls\n";
+  out.print(text);
+  return Unit{};
+}
+
+Result<> roots(Session& session, Call& call, Printer& out) {
+  const bool as_json = call.flag("--json");
+  if (const Result<> done = call.finish(); !done) return done.error();
+  const Result<SnapshotHeap*> found = session.memory_graph();
+  if (!found) return found.error();
+  SnapshotHeap& heap = *found.value();
+  std::vector<std::uint64_t> words(heap.roots().ranges().size());
+  for (const RootWord& word : heap.roots().words()) ++words[word.range];
+  JsonWriter json;
+  json.begin_object().field("snapshot", heap.memory().facts().number).key("roots").begin_array();
+  std::string text = snapshot_text(session, heap.memory().facts()) + "\n" +
+                     session.style.dim(fmt::format("{:<29} {:>10} {:>8}  {}", "range", "size", "blocks", "what")) +
+                     "\n";
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const RootRange& range = heap.roots().ranges()[i];
+    const std::string what = root_text(heap.memory(), range, 0);
+    const bool registers = range.kind == RootKind::Registers;
+    const std::string shown = registers ? "registers" + what.substr(what.find(" of thread")) : what;
+    json.begin_object()
+        .field("begin", std::string_view(hex(range.begin)))
+        .field("end", std::string_view(hex(range.end)));
+    json.field("what", std::string_view(shown))
+        .field("blocks", words[i])
+        .field("weak", is_weak(range.kind))
+        .end_object();
+    if (words[i] == 0) continue;
+    text +=
+        fmt::format("{:<29} {:>10} {:>8}  {}\n", registers ? "-" : fmt::format("{:#x}-{:#x}", range.begin, range.end),
+                    registers ? "-" : bytes_text(range.end - range.begin), with_separators(words[i]), shown);
+  }
+  json.end_array().end_object();
+  out.print(as_json ? json.text() + "\n"
+                    : text + "blocks: to which a word there leads directly; ranges without any are not shown\n");
+  return Unit{};
+}
+
+struct LostSite {
+  std::uint64_t blocks = 0, bytes = 0, indirect_blocks = 0, indirect_bytes = 0;
+  std::uint64_t example = 0; // address of one of them
+};
+
+Result<> lost(Session& session, Call& call, Printer& out) {
+  const bool as_json = call.flag("--json");
+  const Result<std::uint64_t> rows = call.count("-n", kUsualRows);
+  if (!rows) return rows.error();
+  if (const Result<> done = call.finish(); !done) return done.error();
+  const Result<SnapshotHeap*> found = session.memory_graph();
+  if (!found) return found.error();
+  SnapshotHeap& heap = *found.value();
+  const Reachability& reach = heap.reachability();
+  std::map<std::uint32_t, LostSite> by_stack;
+  for (const LostLeader& leader : reach.leaders()) {
+    LostSite& site = by_stack[heap.stack_of(leader.block).value];
+    ++site.blocks;
+    site.bytes += heap.ranks().bytes(leader.block);
+    site.indirect_blocks += leader.indirect.blocks;
+    site.indirect_bytes += leader.indirect.bytes;
+    if (site.example == 0) site.example = heap.ranks().begin(leader.block);
+  }
+  std::vector<std::pair<std::uint32_t, LostSite>> sites(by_stack.begin(), by_stack.end());
+  std::ranges::stable_sort(sites, std::greater(),
+                           [](const auto& each) { return each.second.bytes + each.second.indirect_bytes; });
+  constexpr std::array kClasses{LeakClass::Definitely, LeakClass::Indirectly, LeakClass::Possibly,
+                                LeakClass::Reachable};
+  if (as_json) {
+    JsonWriter json;
+    json.begin_object()
+        .field("snapshot", heap.memory().facts().number)
+        .field("event", heap.memory().facts().event)
+        .key("classes")
+        .begin_array();
+    for (const LeakClass each : kClasses)
+      json.begin_object()
+          .field("class", class_text(each))
+          .field("blocks", reach.totals(each).blocks)
+          .field("bytes", reach.totals(each).bytes)
+          .end_object();
+    json.end_array()
+        .field("only_from_stacks_blocks", reach.only_from_stacks().blocks)
+        .key("definitely_lost")
+        .begin_array();
+    for (const auto& [stack, site] : sites) {
+      json.begin_object()
+          .field("blocks", site.blocks)
+          .field("bytes", site.bytes)
+          .field("indirect_blocks", site.indirect_blocks);
+      json.field("indirect_bytes", site.indirect_bytes)
+          .field("example", std::string_view(hex(site.example)))
+          .field("stack_id", stack)
+          .key("stack");
+      session.stacks().write_json(json, StackId(stack));
+      json.end_object();
+    }
+    json.end_array().end_object();
+    out.print(json.text() + "\n");
+    return Unit{};
+  }
+  std::string text = snapshot_text(session, heap.memory().facts()) + "\n\n";
+  for (const LeakClass each : kClasses) {
+    const LeakTotals& totals = reach.totals(each);
+    text += fmt::format("  {:<16} {:>10} in {}\n", class_text(each), bytes_text(totals.bytes),
+                        count_of(totals.blocks, "block"));
+  }
+  if (const LeakTotals& weak = reach.only_from_stacks(); weak.blocks != 0)
+    text += fmt::format("  {:<16} {:>10} in {}, reached from registers and stacks only\n", "of these",
+                        bytes_text(weak.bytes), count_of(weak.blocks, "block"));
+  if (!sites.empty()) text += "\nDefinitely lost, by where it was made\n";
+  std::uint64_t shown = 0;
+  for (const auto& [stack, site] : sites) {
+    if (shown++ == rows.value()) break;
+    std::string line = fmt::format("  {:>10} in {}", bytes_text(site.bytes), count_of(site.blocks, "block"));
+    if (site.indirect_blocks != 0)
+      line += fmt::format(", and {} in {} that only they lead to", bytes_text(site.indirect_bytes),
+                          count_of(site.indirect_blocks, "block"));
+    text += line + fmt::format(", such as {:#x}\n", site.example);
+    text += "             " + printable(session.stacks().chain(StackId(stack), 3)) + "\n";
+  }
+  if (sites.size() > rows.value())
+    text += fmt::format("  … {} more; -n shows them\n", with_separators(sites.size() - rows.value()));
+  out.print(text);
+  return Unit{};
+}
+
+} // namespace
+
+const Command kRefsCommand{
+    .name = "refs",
+    .arguments = "ADDR [END]",
+    .summary = "who points at a block or a range, at the last snapshot of memory",
+    .help = "Every aligned word in registers, stacks, variables, mappings and live blocks\n"
+            "that leads to the block that holds ADDR, or to [ADDR, END). Freed memory is not\n"
+            "looked at; see allrefs.\n",
+    .example = "refs 0x5581c2e0",
+    .group = CommandGroup::Memory,
+    .takes = Takes::Address,
+    .run = refs,
+    .options = kRowOptions,
+};
+const Command kAllRefsCommand{
+    .name = "allrefs",
+    .arguments = "ADDR [END]",
+    .summary = "the same, freed memory included",
+    .help = "Every aligned word of all memory that was copied.\n",
+    .example = "allrefs 0x5581c2e0",
+    .group = CommandGroup::Memory,
+    .takes = Takes::Address,
+    .run = all_refs,
+    .options = kRowOptions,
+};
+const Command kTraceCommand{
+    .name = "trace",
+    .arguments = "ADDR",
+    .summary = "how the program gets at a block: from a variable or stack, step by step",
+    .help = "The shortest way from a root to the block that holds ADDR, with the offsets at\n"
+            "which each block leads on. A block that nothing leads to is unreachable: a leak.\n",
+    .example = "trace 0x5581c2e0",
+    .group = CommandGroup::Memory,
+    .takes = Takes::Address,
+    .run = trace,
+    .options = kJsonOption,
+};
+const Command kRootsCommand{
+    .name = "roots",
+    .arguments = "",
+    .summary = "where the program's own pointers lie: registers, stacks, variables, mappings",
+    .help = "What trace and lost begin with.\n",
+    .example = "roots",
+    .group = CommandGroup::Memory,
+    .run = roots,
+    .options = kJsonOption,
+};
+const Command kLostCommand{
+    .name = "lost",
+    .arguments = "",
+    .summary = "leaks by reachability: what the program could not get at any more",
+    .help = "At the last snapshot of memory: definitely lost (nothing leads to it),\n"
+            "indirectly lost (only lost blocks lead to it), possibly lost (only pointers\n"
+            "into the middle of blocks), still reachable. A cycle of lost blocks counts\n"
+            "as one that is definitely lost; the others are lost through it.\n",
+    .example = "lost",
+    .group = CommandGroup::Memory,
+    .run = lost,
+    .options = kRowOptions,
+};
+
+} // namespace heaptape
