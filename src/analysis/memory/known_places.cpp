@@ -103,6 +103,13 @@ KnownPlaces KnownPlaces::of(const HeapView& heap, const MayBeVtable& may_be_vtab
   for (const auto& [habit, count] : counts) {
     if (count >= kHabit) known.habits_.insert(habit);
   }
+  // The second word of a thread's control block leads behind the first entry of the table of its variables.
+  for (const RootWord& word : heap.roots.words()) {
+    const RootRange& range = heap.roots.ranges()[word.range];
+    if (range.kind == RootKind::ThreadLocal && range.thread < heap.threads.size() &&
+        word.address == heap.threads[range.thread][ThreadState::FsBase] + kWord)
+      known.places_.insert(key(word.block, word.offset));
+  }
   Inspector inspector(heap, may_be_vtable);
   for (const std::uint64_t place : places) {
     const auto block = static_cast<std::uint32_t>(place >> 32), offset = static_cast<std::uint32_t>(place);

@@ -5,6 +5,7 @@
 //   an array's cookie        operator new[] keeps the number of elements in front of them
 //   a length in front        the first word is the number of bytes behind it
 //   a string's header        std::string of the old ABI: length, capacity, count of references, then the text
+//   a thread's table         of where its variables lie: the loader points behind its first entry
 //   a second base            the words at the start and at the place lead to tables of virtual functions
 #pragma once
 

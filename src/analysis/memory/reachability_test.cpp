@@ -221,6 +221,14 @@ TEST(Reachability, CallsTheInsideOfABlockKnownWhenProgramsPointThereOnPurpose) {
   for (const auto& [name, block] : others) EXPECT_EQ(reach.class_of(block), LeakClass::Possibly) << name;
 }
 
+TEST(Reachability, KnowsTheTableOfAThreadsVariables) {
+  ReachForTest test;
+  const std::uint32_t table = test.heap.add(320);
+  test.threads[0].registers[ThreadState::FsBase] = kGlobals + 0x2000;
+  test.heap.pages.put_word(kGlobals + 0x2008, test.heap.at(table, 16));
+  EXPECT_EQ(test.classes(), "R");
+}
+
 TEST(Reachability, TakesTheStrongestOfSeveralPaths) {
   ReachForTest test;
   const std::uint32_t a = test.heap.add(64), b = test.heap.add(64), c = test.heap.add(64);
