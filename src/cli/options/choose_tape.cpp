@@ -160,7 +160,10 @@ void TapeChoice::add_pid(OptionList& list) {
 
 void TapeChoice::add(OptionList& list) {
   add_pid(list);
-  list.word("TAPE", path);
+  list.each_word("TAPE", 1, [this](const std::string& text) {
+    path = text;
+    is_empty = text.empty();
+  });
 }
 
 void TwoTapes::add(OptionList& list) {
@@ -188,6 +191,8 @@ Result<> TwoTapes::settle() {
 }
 
 Result<> check_choice(TapeChoice& tape) {
+  if (tape.is_empty)
+    return Error{ErrorCode::Usage, "the name of the tape is empty; leave it out to read the newest tape here"};
   if (tape.path.empty()) return Unit{};
   if (tape.pid) return Error{ErrorCode::Usage, "give either TAPE or -p PID"};
   if (tape.path.ends_with(".tape") || is_there(tape.path) || !is_program_name(tape.path)) return Unit{};

@@ -31,6 +31,7 @@ struct TapeChoice {
   std::optional<std::string> pid; // of -p, as it was typed
   std::string process{}; // of --process: which of a run's, a process id or a name; empty: the one that matters most
   std::string like{};    // a name that is preferred where nothing is wished
+  bool is_empty = false; // TAPE was given as ""
   bool is_live = false;  // after choose_tape(): of a running program, with everything on it that had happened by then
 
   // Declares -p PID and TAPE; a command that finds its tape among other words declares -p PID alone. It must stay where it is until

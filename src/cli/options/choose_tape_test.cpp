@@ -124,6 +124,12 @@ TEST(TapeChoice, AnEmptyProcessIdDoesNotMeanTheNewestTape) {
   EXPECT_EQ(choose_tape(tape).error().code, ErrorCode::Usage);
 }
 
+// heaptape report "$TAPE" when there is no such variable.
+TEST(TapeChoice, AnEmptyNameDoesNotMeanTheNewestTape) {
+  TapeChoice tape = one_of({""});
+  EXPECT_EQ(choose_tape(tape).error().code, ErrorCode::Usage);
+}
+
 TEST(TapeChoice, TwoKeepTheirOrder) {
   EXPECT_EQ(two_of({"a.tape", "b.tape"}), Two("a.tape", "b.tape"));
   EXPECT_EQ(two_of({"-p", "7", "b.tape"}), Two("-p 7", "b.tape"));

@@ -149,7 +149,10 @@ Result<Run> read_run(const std::string& folder) {
   Run run{.folder = folder};
   for (const std::string& path : tapes_in(folder)) {
     const Result<TapeReader> tape = TapeReader::open(path);
-    if (tape) run.programs.push_back(describe(path, tape.value()));
+    if (tape)
+      run.programs.push_back(describe(path, tape.value()));
+    else
+      run.unreadable.push_back(path);
   }
   if (run.programs.empty()) return Error{ErrorCode::NotFound, folder + " holds no tape that can be read"};
   std::stable_sort(run.programs.begin(), run.programs.end(),
