@@ -109,6 +109,8 @@ def a_peak_that_is_mostly_mappings_is_not_answered_with_the_heap_alone(test):
     os.link(tape.path, folder / "only.tape")
     listed = json.loads(demand("info", "--json", folder))["programs"][0]["peak_rss_bytes"]
     near(listed, memory["peak_rss_bytes"] - memory["recorder_bytes"], 0, "resident in the list of a run, without the recorder's")
+    one = json.loads(demand("info", "--json", tape.path))
+    equal(one["peak_rss_bytes"] - one["recorder_bytes"], listed, "resident, of the tape alone")
 
 
 @case
