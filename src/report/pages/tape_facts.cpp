@@ -87,17 +87,6 @@ std::vector<std::string> unseen_programs(const Meta& meta) {
   return sentences;
 }
 
-const char* ending_name(Ending ending) {
-  switch (ending) {
-  case Ending::Exited: return "exited";
-  case Ending::Killed: return "killed";
-  case Ending::Replaced: return "replaced";
-  case Ending::CollectorStopped: return "collector stopped";
-  case Ending::Unknown: break;
-  }
-  return "unknown";
-}
-
 std::string ending_text(const Summary& summary, bool finished, bool abandoned) {
   if (!finished && abandoned)
     return "unknown: the tape has no end, and nobody writes to it any more: its collector died (killed, out of "

@@ -41,7 +41,5 @@ std::vector<std::string> unseen_programs(const Meta& meta);
 
 // "exited with status 3", "killed by SIGSEGV", ...
 std::string ending_text(const Summary& summary, bool finished, bool abandoned = false);
-// "exited", "killed", "replaced", "collector stopped", "unknown"
-const char* ending_name(Ending ending);
 
 } // namespace heaptape
