@@ -114,6 +114,19 @@ def a_peak_that_is_mostly_mappings_is_not_answered_with_the_heap_alone(test):
 
 
 @case
+def the_list_of_heap_plus_mappings_sets_the_runtimes_pools_apart(test):
+    tape = recording(test)
+    tree = json.loads(demand("peak", "--with-mappings", "--json", tape.path))["trees"][0]
+    check(tree["runtime"], "the program has such a pool: the buffer of stdout")
+    equal(report(test, tape)["total_peak"]["runtime"], tree["runtime"], "pools beside the list, as beside the tree")
+    section = demand("report", tape.path).partition("Heap plus mappings at their peak")[2].partition("\n\n")[0]
+    check("besides the runtime's own: " + tree["runtime"][0]["name"] in section, f"the list names them:\n{section}")
+    among = json.loads(demand("report", "--show-runtime", "--json", tape.path))
+    equal(among["total_peak"]["runtime"], [], "with --show-runtime they are among the functions")
+    check("besides the runtime's own" not in demand("report", "--show-runtime", tape.path), "and the text says so")
+
+
+@case
 def with_hundreds_of_threads_the_recorders_own_memory_is_not_counted_as_the_programs(test):
     plain = resident_of_plain(test, 400)
     memory = report(test, recording(test, 400))["resident_memory"]

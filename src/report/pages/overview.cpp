@@ -7,6 +7,7 @@
 #include "base/number_text.h"
 #include "report/figures/worst_text.h"
 #include "report/pages/loss_text.h"
+#include "report/pages/runtime_text.h"
 #include "report/pages/tape_facts.h"
 #include "report/text/inherited_text.h"
 #include "tape/python_remark.h"
@@ -142,7 +143,7 @@ Overview make_overview(const TapeView& view, const OverviewRequest& request) {
   overview.is_running = request.is_running && !view.tape().summary();
   overview.ending = ending_of_run(view.tape(), request.is_running);
   const Findings& findings = view.findings();
-  overview.memory = make_memory_page(view, request.filter);
+  overview.memory = make_memory_page(view, request.filter, request.show_runtime);
   for (const ThreadFigures& thread : findings.by_thread) {
     overview.short_lived += thread.short_lived;
     overview.temporary += thread.temporary;
