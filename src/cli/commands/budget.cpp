@@ -65,7 +65,7 @@ int budget(Arguments arguments) {
   list.text("--max-allocated SIZE", wishes.max_allocated, "most bytes ever allocated");
   list.number("--max-allocations N", limits.max_allocations, "most blocks ever allocated");
   list.number("--max-temporary N", limits.max_temporary, "most temporary blocks");
-  list.series("--no-growth MOMENT MOMENT...", limits.no_growth, 2,
+  list.series("--no-growth MOMENT MOMENT...", limits.no_growth, 1,
               "the heap must not be larger at any later moment than at the first");
   list.flag("--json", wishes.json, "print a JSON array with a verdict per limit");
   common.add_filters(list);
@@ -74,7 +74,6 @@ int budget(Arguments arguments) {
   wishes.tape.add(list);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
 
-  if (!wishes.tape.is_named()) wishes.tape.path = take_tape_at_end(limits.no_growth);
   if (limits.no_growth.size() == 1) return fail({ErrorCode::Usage, "--no-growth needs at least two moments"});
   if (wishes.empty()) return fail({ErrorCode::Usage, "no limit given; see 'heaptape budget --help'"});
   const Result<TextStyle> style = common.style();

@@ -144,12 +144,31 @@ bool is_tape(const std::string& path) {
   return file.read(bytes.data(), bytes.size()) && std::equal(bytes.begin(), bytes.end(), format::kMagic);
 }
 
-std::string take_tape_at_end(std::vector<std::string>& words) {
-  if (words.empty() || !(words.back().ends_with(".tape") || is_tape(words.back()) || words.back().ends_with(".run")))
-    return {};
-  std::string tape = std::move(words.back());
-  words.pop_back();
-  return tape;
+std::vector<std::string> tape_before_options(const OptionList& list, std::vector<std::string> words) {
+  const auto names_tape = [](const std::string& word) {
+    return word.ends_with(".tape") || word.ends_with(".run") || is_tape(word) || is_run(word) ||
+           split_run(word).has_value();
+  };
+  const auto is_option = [](const std::string& word) { return word.size() > 1 && word.starts_with('-'); };
+  for (std::size_t at = 0; at < words.size() && words[at] != "--"; ++at) {
+    const auto option = std::find_if(list.options().begin(), list.options().end(), [&](const Option& each) {
+      return !each.is_word && (words[at] == each.long_name || words[at] == each.short_name);
+    });
+    if (option == list.options().end()) continue;
+    std::size_t last = at;
+    if (option->value == OptionValue::MayBe || option->value == OptionValue::Series) {
+      while (last + 1 < words.size() && !is_option(words[last + 1])) {
+        ++last;
+        if (option->value == OptionValue::MayBe) break;
+      }
+    }
+    if (option->value == OptionValue::Next) ++at; // whatever it is
+    if (last == at || last >= words.size() || !names_tape(words[last])) continue;
+    std::rotate(words.begin() + static_cast<std::ptrdiff_t>(at), words.begin() + static_cast<std::ptrdiff_t>(last),
+                words.begin() + static_cast<std::ptrdiff_t>(last + 1));
+    at = last;
+  }
+  return words;
 }
 
 void TapeChoice::add_pid(OptionList& list) {
