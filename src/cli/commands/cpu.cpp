@@ -201,6 +201,7 @@ int cpu(Arguments arguments) {
     write_cpu_json(writer, view.value(), report, options.value());
     output.print("{}\n", with_damage(writer.text(), view.value().damage()));
   } else {
+    output.fold_lines();
     output.print("{}", cpu_text(view.value(), report, options.value(), style.value()));
   }
   return output.finish() ? kOk : kTrouble;

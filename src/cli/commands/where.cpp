@@ -65,6 +65,7 @@ int explain_other(Session& session, const AddressFacts& facts, const Wishes& wis
     json.field("kind", address_kind_name(answer.kind)).field("verdict", std::string_view(verdict));
     output.print("{}\n", with_damage(json.end_object().text(), wishes.damage));
   } else {
+    output.fold_lines();
     output.print("{} is {}\n{}", hex(facts.address), verdict, details_text(session, answer));
   }
   return output.finish() ? kProblemsFound : kTrouble;
@@ -82,6 +83,7 @@ int tell(const TapeReader& tape, const Origin& origin, const Wishes& wishes) {
     write_origin_json(json, tape, stacks, origin);
     output.print("{}\n", with_damage(json.text(), wishes.damage));
   } else {
+    output.fold_lines();
     output.print("{}", origin_text(tape, stacks, origin, wishes.style));
   }
   return output.finish() ? kOk : kTrouble;
