@@ -1,4 +1,4 @@
-// The tables that are lists in memory: threads, modules, marks, pools, odd calls, samples.
+// The tables that are lists in memory: threads, modules, marks, pools, odd calls, samples, damage.
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -75,6 +75,12 @@ constexpr std::array kSampleColumns{
     Column{"virtual", Integer, Narrow::Nothing, "bytes of address space"},
     Column{"cpu", Real, Narrow::Nothing, "seconds of processor time so far, all threads"},
     Column{"threads", Integer, Narrow::Nothing, "how many there were"},
+};
+
+constexpr std::array kDamageColumns{
+    Column{"offset", Integer, Narrow::Nothing, "in the file of the tape"},
+    Column{"bytes", Integer, Narrow::Nothing, "that were skipped from there on"},
+    Column{"reason", Text, Narrow::Nothing, "'checksum differs', 'cut off', ..."},
 };
 
 std::string hex_of(const std::vector<std::uint8_t>& bytes) {
@@ -216,6 +222,22 @@ std::unique_ptr<Table> make_sample_table(const TapeView& view) {
                      }});
 }
 
+std::unique_ptr<Table> make_damage_table(const TapeView& view) {
+  return std::make_unique<ListTable>(
+      ListTableParts{.name = "damage",
+                     .meaning = "parts of the tape that cannot be read; none when it is whole",
+                     .columns = kDamageColumns,
+                     .count = view.damage().places.size(),
+                     .value = [&view](std::size_t row, std::size_t column, ColumnOut& out) {
+                       const Damage& place = view.damage().places[row];
+                       switch (column) {
+                       case 0: return out.number(place.offset);
+                       case 1: return out.number(place.bytes);
+                       default: return out.lasting_text(place.reason);
+                       }
+                     }});
+}
+
 std::vector<std::unique_ptr<Table>> make_tables(const TapeView& view, const ShouldStop& should_stop) {
   std::vector<std::unique_ptr<Table>> tables;
   tables.push_back(make_event_table(view, should_stop));
@@ -229,6 +251,7 @@ std::vector<std::unique_ptr<Table>> make_tables(const TapeView& view, const Shou
   tables.push_back(make_pool_table(view));
   tables.push_back(make_odd_call_table(view));
   tables.push_back(make_sample_table(view));
+  tables.push_back(make_damage_table(view));
   return tables;
 }
 
