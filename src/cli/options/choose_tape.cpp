@@ -251,7 +251,8 @@ Result<> choose_tape(TapeChoice& tape) {
   if (!newest) return newest.error();
   tape.path = newest.value();
   const bool run = is_run(tape.path);
-  if (!run || !tape.process.empty()) say(tape.path + (run ? " (the newest run here)" : " (the newest tape here)"));
+  if (!run || !tape.process.empty())
+    say(printable(tape.path) + (run ? " (the newest run here)" : " (the newest tape here)"));
   return choose_in_run(tape);
 }
 

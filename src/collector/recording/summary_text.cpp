@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/characters.h"
 #include "base/signal_name.h"
 #include "wire/loss_name.h"
 
@@ -79,7 +80,7 @@ std::string losses_text(const Summary& summary) {
 
 // One write call, so that lines of two processes do not mix.
 void print_line(const std::string& text) {
-  const std::string line = "heaptape: " + text + "\n";
+  const std::string line = "heaptape: " + printable(text) + "\n"; // names of files and programs may hold anything
   (void)!::write(STDERR_FILENO, line.data(), line.size());
 }
 
