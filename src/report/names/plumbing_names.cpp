@@ -94,6 +94,38 @@ Text without_attributes(Text name) {
   return name;
 }
 
+// "operator+(QString const&, QString const&)": of no scope, but of a class.
+bool is_operator_of_class(Text full) {
+  if (!full.starts_with("operator") || full.starts_with("operator new") || full.starts_with("operator delete"))
+    return false;
+  const std::size_t open = full.find('(');
+  if (open == full.npos) return false;
+  const Text type = full.substr(open + 1);
+  return is_any(type.substr(0, std::min(type.find_first_of(" &<,)"), type.size())), kClasses);
+}
+
+// No demangler knows what "string_view::operator T()" of absl is called; its outermost scope can be read all the same.
+bool is_nested_in_scope(Text linkage_name) {
+  if (!linkage_name.starts_with("_ZN")) return false;
+  linkage_name.remove_prefix(linkage_name.starts_with("_ZNK") ? 4 : 3);
+  if (linkage_name.starts_with("St")) return true;
+  std::size_t length = 0, digits = 0;
+  for (; digits < linkage_name.size() && digits < 4 && std::isdigit(static_cast<unsigned char>(linkage_name[digits]));
+       ++digits)
+    length = length * 10 + static_cast<std::size_t>(linkage_name[digits] - '0');
+  return digits != 0 && is_any(std::string(linkage_name.substr(digits, length)) + "::", kScopes);
+}
+
+// Releases of absl have an inline namespace of their own: absl::lts_20220623::, absl::debian3::.
+std::string without_release(std::string name) {
+  for (const Text release : {"absl::lts_", "absl::debian"}) {
+    if (!name.starts_with(release)) continue;
+    const std::size_t end = name.find("::", release.size());
+    if (end != name.npos) return "absl" + name.substr(end);
+  }
+  return name;
+}
+
 bool contains(Text text, Text part) { return text.find(part) != text.npos; }
 
 } // namespace
@@ -115,9 +147,10 @@ bool is_plumbing_function(std::string_view linkage_name) {
   if (full.starts_with('<')) return is_plumbing_of_rust(full);
   // "alloc::slice::<impl ToOwned for [T]>::to_owned": the short form begins elsewhere. In C++ a return type may come first.
   if (is_of_rust(linkage_name) && begins_with_any(full, kScopes)) return true;
+  if (full == linkage_name && is_nested_in_scope(linkage_name)) return true;
   const std::string name = short_name(full);
-  return begins_with_any(name, kScopes) || begins_with_any(name, kBeginnings) || is_any(Text(name), kNames) ||
-         is_of_class(name) || is_named_after_allocating(linkage_name);
+  return begins_with_any(name, kScopes) || is_operator_of_class(full) || begins_with_any(name, kBeginnings) ||
+         is_any(Text(name), kNames) || is_of_class(name) || is_named_after_allocating(linkage_name);
 }
 
 bool is_python_loop(std::string_view linkage_name) {
@@ -155,7 +188,7 @@ std::string_view container_made_by(std::string_view linkage_name) {
     if (type.starts_with("alloc::sync::Arc") || type.starts_with("alloc::rc::Rc")) return "shared object";
     return {};
   }
-  const std::string name = short_name(full);
+  const std::string name = without_release(short_name(full));
   for (const auto& [beginning, what] : kContainers) {
     if (name.starts_with(beginning)) return what;
   }
