@@ -6,8 +6,8 @@ import re
 import subprocess
 
 from exports import export, make_tape
-from harness import Skip, case, check, equal, installed, main
-from tape import HANG_SECONDS
+from harness import Skip, case, check, equal, installed, main, program
+from tape import HANG_SECONDS, demand
 
 
 def rendered(test, page, *options):
@@ -40,6 +40,18 @@ def the_page_draws_itself_in_a_browser(test):
     check("http://" not in page.read_text().replace("http://www.w3.org/2000/svg", ""), "the page needs nothing from elsewhere")
     rendered(test, page, f"--screenshot={test.work}/page.png", "--window-size=1280,1500")
     check((test.work / "page.png").stat().st_size > 30_000, "the picture of it is not empty")
+
+
+@case
+def the_page_lists_short_lived_blocks_and_regrown_containers_as_the_first_page_does(test):
+    tape = test.recording_of([program("leak_hunt")]).tape
+    worst = json.loads(demand("report", "--json", tape.path))["worst"]
+    document = rendered(test, export(test, tape, "html", suffix=".html"), "--dump-dom")
+    cards = dict(re.findall(r'<div class="card list"><h2>([\w-]+), by function</h2>(.*?)</ol>', document, re.DOTALL))
+    for title, key in (("Short-lived", "short_lived"), ("Regrown", "regrown")):
+        shown = [html.unescape(name) for name in re.findall(r"<button[^>]*>(.*?)</button>", cards[title])]
+        equal(shown, [row["function"] for row in worst[key]], f"functions of {title}")
+    check("vectors grew" in cards["Regrown"], cards["Regrown"])
 
 
 PRESS_EVERYTHING = """<script>

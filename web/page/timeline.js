@@ -77,6 +77,7 @@ function drawTimeline() {
     c.stroke();
   }
   c.font = `11px ${style("--sans")}`;
+  let free = line.left; // labels that would lie upon another are left out; the lines stay
   for (const [name, us] of data.marks) {
     const x = Math.round(xOfTime(us)) + .5;
     c.strokeStyle = c.fillStyle = style("--dim");
@@ -88,7 +89,11 @@ function drawTimeline() {
     c.stroke();
     c.setLineDash([]);
     c.textAlign = "left";
-    c.fillText(name.length > 24 ? `${name.slice(0, 23)}…` : name, x + 4, line.top + 8);
+    const label = name.length > 24 ? `${name.slice(0, 23)}…` : name, room = c.measureText(label).width;
+    const start = x + 4 + room <= width - line.right ? x + 4 : x - 4 - room;
+    if (x < line.left || start < free) continue;
+    c.fillText(label, start, line.top + 8);
+    free = start + room + 8;
   }
   const px = xOfTime(data.peak_us), py = y(data.totals[0]);
   c.fillStyle = style("--peak");
