@@ -103,11 +103,26 @@ bool is_program_name(const std::string& word) {
   return !processes_named(word).empty();
 }
 
+namespace {
+
+// What a forked program has from its parent is on the parent's tape.
+void flush_parents(pid_t parent) {
+  constexpr unsigned kMostParents = 64;
+  for (unsigned i = 0; i < kMostParents && parent > 1; ++i) {
+    const Result<LiveRecording> flushed = flush_tape(parent);
+    if (!flushed) return;
+    parent = flushed.value().parent;
+  }
+}
+
+} // namespace
+
 Result<std::string> flushed_tape_of(std::string_view process) {
   const Result<pid_t> pid = find_process(process);
   if (!pid) return pid.error();
   const Result<LiveRecording> recording = flush_tape(pid.value());
   if (!recording) return recording.error();
+  flush_parents(recording.value().parent);
   say(fmt::format("process {} ({}) after {}: {}", pid.value(), printable(base_name(recording.value().program)),
                   duration_text(recording.value().elapsed_us), printable(recording.value().tape)));
   return recording.value().tape;
