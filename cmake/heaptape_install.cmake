@@ -52,9 +52,15 @@ if(NOT HEAPTAPE_SANITIZE AND NOT HEAPTAPE_FUZZ)
   set(manual ${PROJECT_BINARY_DIR}/manual)
   add_custom_command(
     OUTPUT ${manual}/man/heaptape.1
-    COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/make_manual.py $<TARGET_FILE:heaptape> ${manual}
-    DEPENDS heaptape ${PROJECT_SOURCE_DIR}/tools/make_manual.py ${PROJECT_SOURCE_DIR}/docs/guide/filters.md
-            ${PROJECT_SOURCE_DIR}/docs/guide/sql.md ${PROJECT_SOURCE_DIR}/docs/tape-format.md)
+    COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tools/make_manual.py $<TARGET_FILE:heaptape> ${manual}
+    DEPENDS heaptape
+            ${PROJECT_SOURCE_DIR}/tools/make_manual.py
+            ${PROJECT_SOURCE_DIR}/tools/manual/completions.py
+            ${PROJECT_SOURCE_DIR}/tools/manual/help_text.py
+            ${PROJECT_SOURCE_DIR}/tools/manual/man_pages.py
+            ${PROJECT_SOURCE_DIR}/docs/guide/filters.md
+            ${PROJECT_SOURCE_DIR}/docs/guide/sql.md
+            ${PROJECT_SOURCE_DIR}/docs/tape-format.md)
   add_custom_target(heaptape_manual ALL DEPENDS ${manual}/man/heaptape.1)
   foreach(section 1 5 7)
     install(

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Makes a C++ source that holds text files.
 
-    embed_texts.py OUTPUT HEADER NAME=FILE...
+    embed_texts.py OUTPUT HEADER NAME=FILE[,FILE...]...
 
-OUTPUT includes HEADER, which declares each NAME as `extern const std::string_view` in namespace heaptape.
+OUTPUT includes HEADER, which declares each NAME as `extern const std::string_view` in namespace heaptape. Several files become one text,
+with an empty line between them.
 """
 
 import sys
@@ -24,8 +25,8 @@ def main():
     output, header, *entries = sys.argv[1:]
     lines = [f'#include "{header}"', "", "namespace heaptape {", ""]
     for entry in entries:
-        name, _, file = entry.partition("=")
-        text = Path(file).read_text(encoding="utf-8")
+        name, _, files = entry.partition("=")
+        text = "\n".join(Path(file).read_text(encoding="utf-8") for file in files.split(","))
         size = len(text.encode())
         lines += [f"const std::string_view {name}(\n    {literal(text)},\n    {size});", ""]
     lines += ["} // namespace heaptape", ""]

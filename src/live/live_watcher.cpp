@@ -98,7 +98,9 @@ public:
       if (has_room()) take_table(time_us);
     }
     send();
-    return std::exchange(wish_, {});
+    WatcherWish wish = std::exchange(wish_, {});
+    wish.next_us = next_due_us(time_us);
+    return wish;
   }
 
   void on_end(const Summary& summary) override {
@@ -122,6 +124,15 @@ public:
   std::string file() const override { return writer_->path(); }
 
 private:
+  // When something is to be written whatever the program does. A limit on live bytes must be seen soon.
+  std::uint64_t next_due_us(std::uint64_t now_us) const {
+    constexpr std::uint64_t kSoon = 50'000;
+    std::uint64_t due = live_limit_ != kNever ? now_us + kSoon : kNever;
+    if (options_.log && options_.log_every_us != 0) due = std::min(due, next_log_us_);
+    if (options_.top_every_us != 0) due = std::min(due, next_table_us_);
+    return due != kNever ? due : 0;
+  }
+
   bool has_room() const { return due_.size() + writer_->waiting() < kMostWaiting; }
 
   LiveJob make_job(std::uint64_t time_us) const {

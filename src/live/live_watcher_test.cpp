@@ -79,6 +79,17 @@ TEST_F(LiveWatcherTest, ALimitThatIsOnlyReportedLetsTheProgramGoOn) {
   EXPECT_NE(told.find("the program runs on"), std::string::npos) << told;
 }
 
+TEST_F(LiveWatcherTest, WhatIsDueIsAskedForInTimeThoughTheProgramRests) {
+  options.log = true;
+  options.log_every_us = 3'000'000;
+  options.top_every_us = 1'000'000;
+  const auto watcher = start();
+  EXPECT_EQ(watcher->on_round(10).next_us, 1'000'000u);
+  EXPECT_EQ(watcher->on_round(1'000'000).next_us, 2'000'000u);
+  EXPECT_EQ(watcher->on_round(2'600'000).next_us, 3'000'000u);
+  watcher->on_end({});
+}
+
 TEST_F(LiveWatcherTest, SnapshotsComeForChurnTimeMarkSignalAndEnd) {
   options.log = true;
   options.log_churn = 100;

@@ -104,7 +104,7 @@ Option& OptionList::declare(std::string_view text, CLI::Option* parsed, std::str
   if (!parsed->get_snames().empty()) option.short_name = "-" + parsed->get_snames().front();
   if (!parsed->get_lnames().empty()) option.long_name = "--" + parsed->get_lnames().front();
   option.is_word = parsed->get_positional();
-  option.value_name = option.is_word ? form.names : form.value_name;
+  option.value_name = option.is_word ? form.names.substr(0, form.names.find(',')) : form.value_name;
   option.value = form.value;
   option.help = help;
   return option;

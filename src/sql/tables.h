@@ -20,6 +20,7 @@ std::unique_ptr<Table> make_mark_table(const TapeView& view);
 std::unique_ptr<Table> make_pool_table(const TapeView& view);
 std::unique_ptr<Table> make_odd_call_table(const TapeView& view);
 std::unique_ptr<Table> make_sample_table(const TapeView& view);
+std::unique_ptr<Table> make_damage_table(const TapeView& view);
 
 // All of them, in the order of the help.
 std::vector<std::unique_ptr<Table>> make_tables(const TapeView& view, const ShouldStop& should_stop);

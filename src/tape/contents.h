@@ -153,6 +153,18 @@ enum class Ending : std::uint8_t {
   CollectorStopped = 4, // the tape ends before the program; note says why
 };
 
+// As a program reads it: "exited", "killed", ...
+constexpr const char* ending_name(Ending ending) {
+  switch (ending) {
+  case Ending::Exited: return "exited";
+  case Ending::Killed: return "killed";
+  case Ending::Replaced: return "replaced";
+  case Ending::CollectorStopped: return "collector stopped";
+  case Ending::Unknown: break;
+  }
+  return "unknown";
+}
+
 // Written once, when a recording is finished in good order.
 struct Summary {
   std::uint64_t events = 0;

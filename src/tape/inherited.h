@@ -25,6 +25,7 @@ struct Inheritance {
   std::uint64_t blocks = 0, bytes = 0;
   std::uint64_t released_blocks = 0, released_bytes = 0; // of them, by this process: freed or reallocated
   std::string parent_tape{};                             // the last part of its path
+  std::uint64_t left_out = 0;                            // blocks that are not listed, the smallest
   friend bool operator==(const Inheritance&, const Inheritance&) = default;
 };
 

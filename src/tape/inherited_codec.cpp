@@ -66,6 +66,7 @@ std::vector<std::vector<std::byte>> encode_inheritance(const Inheritance& figure
                                      figures.bytes, figures.released_blocks, figures.released_bytes})
     writer.varint(number);
   writer.text(figures.parent_tape);
+  writer.varint(figures.left_out);
   return payloads;
 }
 
@@ -93,6 +94,7 @@ bool parse_inherited(std::span<const std::byte> payload, InheritedParts parts, s
          {&figures.parent_event, &figures.blocks, &figures.bytes, &figures.released_blocks, &figures.released_bytes})
       *number = reader.varint();
     figures.parent_tape = reader.text();
+    if (reader.remaining() != 0) figures.left_out = reader.varint();
     if (reader.ok()) parts.figures = std::move(figures);
     return reader.ok();
   }

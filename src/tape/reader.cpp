@@ -117,21 +117,33 @@ std::optional<std::vector<std::byte>> TapeReader::read_pages(const PagesChunk& c
   return payload ? parse_pages(*payload, state_->tape.checksums) : std::nullopt;
 }
 
+void TapeReader::inherit(std::span<const StackNode> stacks, Inheritance figures, std::vector<InheritedBlock> blocks,
+                         std::vector<std::uint64_t> releases) {
+  LoadedTape& tape = state_->tape;
+  tape.stacks.insert(tape.stacks.end(), stacks.begin(), stacks.end());
+  tape.inheritance = std::move(figures);
+  tape.inherited_here = std::move(blocks);
+  tape.inherited_releases = std::move(releases);
+  forget_inherited_releases(tape);
+}
+
 std::vector<InheritedBlock> TapeReader::inherited_blocks(std::uint64_t begin, std::uint64_t end) const {
   std::vector<InheritedBlock> blocks, some;
   if (!inheritance()) return blocks;
+  const auto keep = [&](InheritedBlock block) {
+    const std::uint64_t bytes = std::max<std::uint64_t>(block.size, 1);
+    if (block.address >= end || (block.address < begin && begin - block.address >= bytes)) return;
+    if (block.stack.value >= stacks().size()) block.stack = StackId();
+    blocks.push_back(block);
+  };
   for (const LoadedTape::InheritedChunk& chunk : state_->tape.inherited_chunks) {
     if (chunk.extent.end <= begin || chunk.extent.begin >= end) continue;
     const auto payload = read_payload(chunk.offset, format::ChunkType::Inherited);
     some.clear();
     if (payload) (void)parse_inherited_blocks(*payload, some);
-    for (InheritedBlock& block : some) {
-      const std::uint64_t bytes = std::max<std::uint64_t>(block.size, 1);
-      if (block.address >= end || (block.address < begin && begin - block.address >= bytes)) continue;
-      if (block.stack.value >= stacks().size()) block.stack = StackId();
-      blocks.push_back(block);
-    }
+    for (const InheritedBlock& block : some) keep(block);
   }
+  for (const InheritedBlock& block : state_->tape.inherited_here) keep(block);
   std::stable_sort(blocks.begin(), blocks.end(),
                    [](const InheritedBlock& a, const InheritedBlock& b) { return a.address < b.address; });
   return blocks;

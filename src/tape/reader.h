@@ -79,6 +79,11 @@ public:
   // All pages of one of them, one behind the other; nothing when it is damaged.
   std::optional<std::vector<std::byte>> read_pages(const PagesChunk& chunk) const;
 
+  // For a tape whose recording goes on, and that has no inheritance() yet: as if it had chunks that say this, and the
+  // stacks behind its own. Blocks by address, releases in order.
+  void inherit(std::span<const StackNode> stacks, Inheritance figures, std::vector<InheritedBlock> blocks,
+               std::vector<std::uint64_t> releases);
+
   // Reads chunks of events and pages and compares their checksums, which opening leaves for later: about as quick as the disk. If
   // they have more bytes than `most`, only as many of them, evenly spread.
   std::vector<Damage> check_event_chunks(std::uint64_t most = ~std::uint64_t{0}) const;

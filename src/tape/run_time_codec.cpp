@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <string_view>
-#include <unordered_map>
 
 #include "base/byte_cursor.h"
 #include "tape/format.h"
+#include "tape/text_table.h"
 
 namespace heaptape {
 
@@ -15,19 +15,18 @@ using Bytes = std::vector<std::byte>;
 
 // A payload is closed when it holds this much; one function with its frames may come on top.
 constexpr std::size_t kEnoughBytes = std::size_t{4} << 20;
-// Longer texts are cut, and frames beyond this many are left for another entry of the same function.
-constexpr std::size_t kMaxText = std::size_t{64} << 10;
+// Frames beyond this many are left for another entry of the same function.
 constexpr std::size_t kMaxFrames = std::size_t{1} << 18;
-static_assert(kEnoughBytes + 2 * kMaxText + kMaxFrames * 2 * kMaxVarintBytes < format::kMaxPayloadBytes);
+static_assert(kEnoughBytes + 2 * kMaxTableText + kMaxFrames * 2 * kMaxVarintBytes < format::kMaxPayloadBytes);
 
-// One payload being filled. Texts are numbered from 1 in order of appearance, 0 is the empty one.
+// One payload being filled.
 class Payload {
 public:
   bool empty() const { return count_ == 0; }
-  bool full() const { return texts_.size() + codes_.size() >= kEnoughBytes; }
+  bool full() const { return texts_.bytes() + codes_.size() >= kEnoughBytes; }
 
   void add(const RunTimeCode& code, std::span<const RunTimeCode::Frame> frames) {
-    const std::uint64_t function = number(code.function), file = number(code.file);
+    const std::uint64_t function = texts_.number(code.function), file = texts_.number(code.file);
     ByteWriter writer(codes_);
     for (const std::uint64_t field : {code.start, code.size, code.from_us, code.to_us, function, file}) {
       writer.varint(field);
@@ -46,8 +45,7 @@ public:
   Bytes take() {
     Bytes payload;
     ByteWriter writer(payload);
-    writer.varint(numbers_.size());
-    writer.bytes(texts_);
+    texts_.write_to(writer);
     writer.varint(count_);
     writer.bytes(codes_);
     *this = {};
@@ -55,16 +53,8 @@ public:
   }
 
 private:
-  std::uint64_t number(std::string_view text) {
-    if (text.empty()) return 0;
-    text = text.substr(0, kMaxText);
-    const auto [found, added] = numbers_.try_emplace(text, numbers_.size() + 1);
-    if (added) ByteWriter(texts_).text(text);
-    return found->second;
-  }
-
-  Bytes texts_, codes_;
-  std::unordered_map<std::string_view, std::uint64_t> numbers_;
+  TextTable texts_;
+  Bytes codes_;
   std::uint64_t count_ = 0;
 };
 
@@ -88,10 +78,8 @@ std::vector<Bytes> encode_run_time_code(std::span<const RunTimeCode> codes) {
 
 bool parse_run_time_code(std::span<const std::byte> payload, Symbols& symbols) {
   ByteReader reader(payload);
-  const std::uint64_t text_count = reader.varint();
-  if (text_count > reader.remaining()) return false;
-  std::vector<std::string_view> texts(1);
-  for (std::uint64_t left = text_count; left != 0 && reader.ok(); --left) texts.push_back(reader.text());
+  const std::vector<std::string_view> texts = read_text_table(reader);
+  if (texts.empty()) return false;
   std::size_t text_bytes = 0; // texts are copied, so what is copied is bounded by what was read
   for (std::uint64_t codes = reader.varint(); codes != 0 && reader.ok(); --codes) {
     RunTimeCode code;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <string_view>
-#include <unordered_map>
 
 #include "base/byte_cursor.h"
 #include "tape/format.h"
+#include "tape/text_table.h"
 
 namespace heaptape {
 
@@ -15,14 +15,12 @@ using Bytes = std::vector<std::byte>;
 
 // A payload is closed when it holds so much; the places of one address may come on top.
 constexpr std::size_t kEnoughBytes = std::size_t{4} << 20;
-// Longer texts are cut, so that a payload stays within its limit whatever a compiler wrote.
-constexpr std::size_t kMaxText = std::size_t{64} << 10;
 constexpr std::size_t kMaxPlaces = 64;
 
-// One payload being filled. Texts are numbered from 1 in order of appearance, 0 is the empty one.
+// One payload being filled.
 class Payload {
 public:
-  std::size_t size() const { return texts_.size() + files_.size() + file_.size(); }
+  std::size_t size() const { return texts_.bytes() + files_.size() + file_.size(); }
   bool empty() const { return file_count_ == 0; }
 
   void begin_file(std::string_view path, std::span<const std::uint8_t> build_id) {
@@ -41,8 +39,8 @@ public:
     writer.varint(kept * 2 + (signal_trampoline ? 1 : 0));
     for (std::size_t i = 0; i < kept; ++i) {
       const SymbolPlace& place = i + 1 < kept ? places[i] : places.back();
-      writer.varint(number(place.function));
-      writer.varint(number(place.file));
+      writer.varint(texts_.number(place.function));
+      writer.varint(texts_.number(place.file));
       writer.varint(place.line);
       writer.varint(place.column);
     }
@@ -68,34 +66,24 @@ public:
     end_file();
     Bytes payload;
     ByteWriter writer(payload);
-    writer.varint(numbers_.size());
-    writer.bytes(texts_);
+    texts_.write_to(writer);
     writer.varint(file_count_);
     writer.bytes(files_);
-    texts_.clear();
+    texts_ = {};
     files_.clear();
-    numbers_.clear();
     file_count_ = 0;
     return payload;
   }
 
 private:
-  std::uint64_t number(std::string_view text) {
-    if (text.empty()) return 0;
-    text = text.substr(0, kMaxText);
-    const auto [found, added] = numbers_.try_emplace(text, numbers_.size() + 1);
-    if (added) ByteWriter(texts_).text(text);
-    return found->second;
-  }
-
-  Bytes texts_, files_, file_;
-  std::unordered_map<std::string_view, std::uint64_t> numbers_;
+  TextTable texts_;
+  Bytes files_, file_;
   std::string_view path_;
   std::span<const std::uint8_t> build_id_;
   std::uint64_t last_address_ = 0;
   std::uint64_t address_count_ = 0, file_count_ = 0;
 };
-static_assert(kEnoughBytes + kMaxPlaces * 2 * (kMaxText + 32) < format::kMaxPayloadBytes);
+static_assert(kEnoughBytes + kMaxPlaces * 2 * (kMaxTableText + 32) < format::kMaxPayloadBytes);
 
 } // namespace
 
@@ -117,10 +105,8 @@ std::vector<Bytes> encode_symbols(const Symbols& symbols) {
 
 bool parse_symbols(std::span<const std::byte> payload, Symbols& symbols) {
   ByteReader reader(payload);
-  const std::uint64_t text_count = reader.varint();
-  if (text_count > reader.remaining()) return false;
-  std::vector<std::string_view> texts(1);
-  for (std::uint64_t left = text_count; left != 0 && reader.ok(); --left) texts.push_back(reader.text());
+  const std::vector<std::string_view> texts = read_text_table(reader);
+  if (texts.empty()) return false;
   std::vector<SymbolPlace> places;
   for (std::uint64_t files = reader.varint(); files != 0 && reader.ok(); --files) {
     const std::string_view path = reader.text();

@@ -66,11 +66,7 @@ public:
     for (OddCall& call : tape_.odd_calls.calls) {
       if (call.stack.value >= tape_.stacks.size()) call.stack = StackId();
     }
-    // A block from before the fork was live, though the collector of this process alone could not know it.
-    std::erase_if(tape_.odd_calls.calls, [&](const OddCall& call) {
-      const std::vector<std::uint64_t>& released = tape_.inherited_releases;
-      return call.kind == OddKind::NotLive && std::binary_search(released.begin(), released.end(), call.event);
-    });
+    forget_inherited_releases(tape_);
     std::stable_sort(tape_.odd_calls.calls.begin(), tape_.odd_calls.calls.end(),
                      [](const OddCall& a, const OddCall& b) { return a.event < b.event; });
     for (auto& [id, thread] : threads_) tape_.threads.push_back(std::move(thread));
@@ -234,6 +230,13 @@ Result<TapeHead> read_tape_head(const TapeSource& source, const std::string& nam
                      (header.major > format::kMajor ? "a newer heaptape" : "the older heaptape that recorded it")};
   return TapeHead{.header = {header.major, header.minor, header.start_realtime_ns, header.pid},
                   .first_chunk = header.header_bytes};
+}
+
+void forget_inherited_releases(LoadedTape& tape) {
+  std::erase_if(tape.odd_calls.calls, [&](const OddCall& call) {
+    const std::vector<std::uint64_t>& released = tape.inherited_releases;
+    return call.kind == OddKind::NotLive && std::binary_search(released.begin(), released.end(), call.event);
+  });
 }
 
 Result<LoadedTape> load_tape(TapeSource source, const std::string& name, Checksums checksums) {

@@ -54,6 +54,7 @@ struct LoadedTape {
     InheritedExtent extent;
   };
   std::vector<InheritedChunk> inherited_chunks{};
+  std::vector<InheritedBlock> inherited_here{};    // that no chunk holds: see TapeReader::inherit
   std::vector<std::uint64_t> inherited_releases{}; // numbers of events, in order
 };
 
@@ -67,6 +68,10 @@ struct TapeHead {
 // Every reader of tapes begins here, so all refuse the same files with the same sentences: what is empty, foreign, cut
 // off in its header, or of another version (with both versions). `name` is for these sentences.
 Result<TapeHead> read_tape_head(const TapeSource& source, const std::string& name, Checksums checksums);
+
+// A block from before the fork was live, though the collector of this process alone could not know it: its release is not an
+// odd call.
+void forget_inherited_releases(LoadedTape& tape);
 
 Result<LoadedTape> load_tape(TapeSource source, const std::string& name, Checksums checksums);
 

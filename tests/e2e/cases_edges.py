@@ -11,7 +11,7 @@ import subprocess
 
 from harness import (HANG_SECONDS, HEAPTAPE, LIBRARY, all_pids, as_root, case, check, each, equal, installed, main, name_of, program,
                      wait_until)
-from tape import Tape, demand
+from tape import Tape, demand, heaptape
 
 
 def record(test, *words, **more):
@@ -321,6 +321,25 @@ def every_question_about_an_inherited_block_is_answered_from_the_childs_tape_alo
     check("make_in_child" in text and "drop_inherited" in text, text)
     text = ask_tape("explain", "--at", "0", child, freed)
     check("a live 1,000-byte block, inherited at the fork" in text, f"before its release: {text}")
+
+
+@case
+def a_forked_child_that_still_runs_knows_the_blocks_it_inherited(test):
+    process = test.start_record([program("inheritance"), "wait"], options=["--follow"], stdin=subprocess.PIPE)
+    words = []
+    while not words or words[-1][0] != "own":
+        words.append(process.stdout.readline().decode().split())
+    child = next(value for name, value in words if name == "child")
+    blocks = [value for name, value in words if name == "block"]
+    for command, address, expected in (("explain", blocks[9], "a live 1,000-byte block, inherited at the fork"),
+                                       ("explain", blocks[3], "a 1,000-byte block freed")):
+        text = heaptape(command, "-p", child, address).stdout
+        check(expected in text and "make_for_children" in text, f"{command}: {text}")
+    text = demand("report", "-p", child)
+    check("at the fork, of which 3.00 kB in 3 blocks were released" in text, text)
+    process.stdin.close()
+    process.stdin = None
+    equal(test.finish(process).status, 0, "status")
 
 
 def ask_tape(*words):

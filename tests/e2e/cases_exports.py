@@ -1,17 +1,16 @@
-"""Exports, each judged by the tool that it is made for, and imports. A tool that is not installed skips its case."""
+"""Exports, each judged by the tool that it is made for. A tool that is not installed skips its case."""
 
 import csv
 import gzip
-import html
 import importlib.util
 import io
 import json
 import os
 import re
-import subprocess
 
-from harness import HEAPTAPE, Skip, case, check, each, equal, installed, main, need, program
-from tape import HANG_SECONDS, Tape, heaptape
+from exports import export, folded_sum, make_tape, run
+from harness import HEAPTAPE, case, check, each, equal, installed, main, need, program
+from tape import Tape, heaptape
 
 # What speedscope demands of a file it opens, as far as we write one.
 SPEEDSCOPE_SCHEMA = {
@@ -33,28 +32,6 @@ SPEEDSCOPE_SCHEMA = {
     },
 }
 VALUES = ("peak", "live", "allocated", "temporary")
-
-
-def make_tape(test, threads=3, rounds=40):
-    return test.recording_of([program("count_calls"), "counters", "return", threads, rounds]).tape
-
-
-def export(test, tape, format, *options, suffix=""):
-    """The file that an export writes."""
-    path = test.work / f"out.{format}{suffix}"
-    result = heaptape("export", "--format", format, "--force", "-o", path, *options, tape.path)
-    equal(result.returncode, 0, f"status of export {format}: {result.stderr}")
-    return path
-
-
-def run(*words, **more):
-    result = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=HANG_SECONDS, check=False, **more)
-    check(result.returncode == 0, f"{words[0]} ended with {result.returncode}:\n{result.stdout[-2000:]}{result.stderr[-2000:]}")
-    return result.stdout
-
-
-def folded_sum(text):
-    return sum(int(line.rpartition(" ")[2]) for line in text.splitlines())
 
 
 # -------------------------------------------------------------------------------------------------------------- judges
@@ -238,82 +215,6 @@ def speedscope_files_follow_its_schema(test):
         equal(len(part["samples"]), len(part["weights"]), "samples and weights")
 
 
-def rendered(test, page, *options):
-    """The page's document after its script ran."""
-    for name in ("chromium", "google-chrome"):
-        try:
-            browser = installed(name)
-            break
-        except Skip:
-            continue
-    else:
-        raise Skip("no chromium is installed")
-    command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={test.dir}/browser",
-               "--virtual-time-budget=4000", *options, f"file://{page}"]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=HANG_SECONDS, check=False, env=test.env)
-    check(result.returncode == 0, f"the browser ended with {result.returncode}: {result.stderr[-1000:]}")
-    return result.stdout
-
-
-@case
-def the_page_draws_itself_in_a_browser(test):
-    tape = make_tape(test)
-    page = export(test, tape, "html", suffix=".html")
-    document = rendered(test, page, "--dump-dom")
-    facts = tape.facts()
-    # The overview is the first thing the script makes, the table of functions the last.
-    check(f"{facts['events']:,} events" in document, "the page counts the events")
-    # Those that are plumbing by their names (site_malloc, site_calloc, ...) are not among them.
-    check(document.count('<td class="text name">') >= 5, "the page lists functions")
-    check("http://" not in page.read_text().replace("http://www.w3.org/2000/svg", ""), "the page needs nothing from elsewhere")
-    rendered(test, page, f"--screenshot={test.work}/page.png", "--window-size=1280,1500")
-    check((test.work / "page.png").stat().st_size > 30_000, "the picture of it is not empty")
-
-
-PRESS_EVERYTHING = """<script>
-(async () => {
-  const wrong = [];
-  addEventListener("error", (event) => wrong.push(event.message));
-  const press = (id, key) => document.getElementById(id).dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
-  const point = (id, type, x, y) => document.getElementById(id).dispatchEvent(new PointerEvent(type, { clientX: x, clientY: y, bubbles: true }));
-  for (const button of document.querySelectorAll("button")) button.click();
-  for (const key of ["ArrowDown", "ArrowDown", "ArrowRight", "ArrowLeft", "ArrowUp", "Enter", "Escape", "Home"]) press("flame", key);
-  for (const key of ["ArrowRight", "ArrowLeft", "+", "+", "PageDown", "-", "Escape"]) press("timeline", key);
-  for (const id of ["flame", "timeline"]) for (const type of ["pointermove", "pointerdown", "pointerup", "pointerleave"]) point(id, type, 90, 40);
-  document.querySelector("#quantity button").click();
-  document.querySelector("#table-choice button").click();
-  const box = document.getElementById("search");
-  box.value = "c_FUNCTIONS";
-  box.dispatchEvent(new Event("input"));
-  const rows = [...document.querySelectorAll("td.name")].map((cell) => cell.textContent);
-  document.body.append(Object.assign(document.createElement("pre"), { id: "outcome", textContent: JSON.stringify({ wrong, rows, path: document.getElementById("flame-path").textContent }) }));
-})();
-</script>"""
-
-
-@case
-def everything_on_the_page_can_be_pressed(test):
-    page = export(test, make_tape(test), "html", suffix=".html")
-    pressed = test.work / "pressed.html"
-    pressed.write_text(page.read_text().replace("</body>", PRESS_EVERYTHING + "</body>"))
-    document = rendered(test, pressed, "--dump-dom")
-    outcome = re.search(r'<pre id="outcome">(.*?)</pre>', document, re.DOTALL)
-    check(outcome, f"the script came to its end:\n{document[-1500:]}")
-    found = json.loads(html.unescape(outcome[1]))
-    equal(found["wrong"], [], "errors")
-    check(found["rows"] and all("c_functions" in row for row in found["rows"]), f"the search finds functions: {found}")
-    check("is in" in found["path"], f"and says how much they are: {found}")
-
-
-@case
-def the_page_does_not_grow_with_the_events(test):
-    tapes = [make_tape(test, 1, rounds) for rounds in (500, 20000)]
-    check(tapes[1].event_count() > 20 * tapes[0].event_count(), "the second tape has far more events")
-    small, large = (export(test, tape, "html").stat().st_size for tape in tapes)
-    # A short run has a coarser picture of its time; the finest one takes no more than this.
-    check(large < small + 80_000, f"page of 40 times the events: {large} bytes, {small} before")
-
-
 # --------------------------------------------------------------------------------------------------- formats of our own
 
 @case
@@ -391,59 +292,6 @@ def a_cut_tape_is_exported_as_far_as_it_goes(test):
     for format in ("folded", "pprof", "massif", "callgrind", "dhat", "speedscope", "heaptrack", "csv", "html"):
         path = export(test, Tape(cut), format)
         check(path.stat().st_size > 20, f"{format} has something")
-
-
-# -------------------------------------------------------------------------------------------------------------- imports
-
-def imported(test, file):
-    path = test.work / "imported.tape"
-    result = heaptape("import", "heaptrack", "--force", "-o", path, file)
-    equal(result.returncode, 0, f"status of import: {result.stderr}")
-    tape = Tape(path)
-    tape.verify()
-    return tape
-
-
-@case
-def an_imported_heaptrack_file_has_heaptracks_figures(test):
-    heaptrack, judge = installed("heaptrack", "heaptrack_print")
-    # Newer ones open a window at the end unless told otherwise.
-    options = ["--record-only"] if "--record-only" in run(heaptrack, "--help") else []
-    outcome = test.run([heaptrack, *options, "-o", test.work / "theirs", program("count_calls"), "counters", "return", 3, 40])
-    files = [path for path in test.work.iterdir() if path.name.startswith("theirs")]
-    need(len(files) == 1, f"heaptrack does not work here: {outcome.err[-500:]}")
-    facts = imported(test, files[0]).facts()
-    for cost, fact in {"peak": "peak_bytes", "leaked": "live_bytes", "allocations": "allocated_blocks"}.items():
-        run(judge, "-f", files[0], "-F", test.work / "folded", "--flamegraph-cost-type", cost)
-        equal(facts[fact], folded_sum((test.work / "folded").read_text()), cost)
-    text = heaptape("export", "--format", "folded", "--names", "full", test.work / "imported.tape").stdout
-    check("main" in text, f"names are kept:\n{text[:1000]}")
-
-
-@case
-def a_tape_survives_the_way_to_heaptrack_and_back(test):
-    tape = make_tape(test)
-    before = tape.facts()
-    after = imported(test, export(test, tape, "heaptrack", suffix=".zst")).facts()
-    for fact in ("allocated_bytes", "allocated_blocks", "peak_bytes", "live_bytes", "live_blocks", "command"):
-        equal(after[fact], before[fact], fact)
-    stacks = [heaptape("export", "--format", "folded", "--names", "full", path).stdout for path in (tape.path, test.work / "imported.tape")]
-    # Where a module begins is lost on the way.
-    unplaced = [sorted(re.sub(r"\+0x[0-9a-f]+", "", text).splitlines()) for text in stacks]
-    equal(unplaced[1], unplaced[0], "stacks")
-
-
-@each(a_missing_file=None, an_empty_file=b"", some_text=b"hello\n", a_damaged_file=b"v 10400 3\n+ 5\n",
-      broken_packing=b"\x28\xb5\x2f\xfdxxxxxxxx", a_newer_file=b"v 20000 9\n")
-def import_refuses_in_one_sentence(test, content):
-    path = test.work / "x.zst"
-    if content is not None:
-        path.write_bytes(content)
-    result = heaptape("import", "heaptrack", "-o", test.work / "new.tape", path)
-    equal(result.returncode, 2, "status")
-    check(result.stderr.startswith("heaptape: ") and "x.zst" in result.stderr, f"stderr: {result.stderr}")
-    equal(len(result.stderr.splitlines()), 1, "lines on stderr")
-    check(not (test.work / "new.tape").exists(), "no tape is left")
 
 
 if __name__ == "__main__":

@@ -282,5 +282,22 @@ def the_last_line_of_a_recording_is_exact_to_the_byte(test):
     check(f"peak {peak:,} byte".encode() in outcome.err and f"still live {live:,} byte".encode() in outcome.err, outcome.err)
 
 
+@case
+def no_answer_is_wider_than_the_terminal(test):
+    tape = recorded(test)
+    address = json.loads(demand("blocks", "--json", "-n", 1, tape))["address"]
+    answers = [["report", tape], ["leaks", tape], ["peak", tape, "--top-down"], ["top", tape], ["top", "--by", "stack", tape],
+               ["timeline", tape], ["diff", "--from", "start", "--to", "peak", tape], ["budget", "--max-peak", "1k", "--max-leaked", "0", tape],
+               ["info", tape], ["verify", tape], ["where", tape], ["sql", tape, ".schema"], ["sql", tape, "SELECT * FROM live LIMIT 3"],
+               ["blocks", tape], ["explain", tape, address], ["history", tape, address], ["event", tape, "100"], ["live", tape],
+               ["arenas", tape], ["threads", tape], ["checkpoints", tape], ["scopes", tape], ["mappings", tape]]
+    for columns in (60, 80):
+        for words in answers:
+            _, text = on_terminal(test, words, columns=columns, env={"HEAPTAPE_PAGER": "", "NO_COLOR": "1"})
+            # A word without a blank, such as the path of the tape, is left whole.
+            wide = [line for line in re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", text).splitlines() if len(line) > columns and max(map(len, line.split())) < columns // 2]
+            equal(wide[:3], [], f"lines of {words[0]} beyond column {columns}")
+
+
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -109,6 +109,21 @@ def a_peak_that_is_mostly_mappings_is_not_answered_with_the_heap_alone(test):
     os.link(tape.path, folder / "only.tape")
     listed = json.loads(demand("info", "--json", folder))["programs"][0]["peak_rss_bytes"]
     near(listed, memory["peak_rss_bytes"] - memory["recorder_bytes"], 0, "resident in the list of a run, without the recorder's")
+    one = json.loads(demand("info", "--json", tape.path))
+    equal(one["peak_rss_bytes"] - one["recorder_bytes"], listed, "resident, of the tape alone")
+
+
+@case
+def the_list_of_heap_plus_mappings_sets_the_runtimes_pools_apart(test):
+    tape = recording(test)
+    tree = json.loads(demand("peak", "--with-mappings", "--json", tape.path))["trees"][0]
+    check(tree["runtime"], "the program has such a pool: the buffer of stdout")
+    equal(report(test, tape)["total_peak"]["runtime"], tree["runtime"], "pools beside the list, as beside the tree")
+    section = demand("report", tape.path).partition("Heap plus mappings at their peak")[2].partition("\n\n")[0]
+    check("besides the runtime's own: " + tree["runtime"][0]["name"] in section, f"the list names them:\n{section}")
+    among = json.loads(demand("report", "--show-runtime", "--json", tape.path))
+    equal(among["total_peak"]["runtime"], [], "with --show-runtime they are among the functions")
+    check("besides the runtime's own" not in demand("report", "--show-runtime", tape.path), "and the text says so")
 
 
 @case

@@ -24,6 +24,17 @@ def a_cut_tape_is_reported_as_far_as_it_goes(test):
 
 
 @case
+def budget_gives_no_verdict_about_a_recording_that_was_cut_off(test):
+    tape, _ = counted(test, 1, 500, options=["--no-index", "--no-symbols"])
+    cut = test.work / "cut.tape"
+    cut.write_bytes(tape.path.read_bytes()[:-20])  # the end, which comes last
+    equal(heaptape("budget", "--max-peak", 1, cut).returncode, 1, "a limit that is exceeded before the cut is exceeded")
+    unsure = heaptape("budget", "--max-peak", "1T", cut)
+    equal(unsure.returncode, 2, f"limits that hold up to a cut are not known to hold: {unsure.stderr}")
+    check("no verdict: " in unsure.stderr and "cut off" in unsure.stderr, unsure.stderr)
+
+
+@case
 def a_damaged_tape_is_reported_without_what_is_lost(test):
     tape, _ = counted(test, 4, 20000, options=["--no-index"])  # with one, the figures would outlive the events
     blocks = json.loads(demand("info", "--json", tape.path))
@@ -38,6 +49,9 @@ def a_damaged_tape_is_reported_without_what_is_lost(test):
         check("damaged" in result.stderr or "could not be read" in result.stderr, f"{command}: {result.stderr}")
         check(result.stdout, f"{command} shows something")
     check(blocks["events"] >= json.loads(demand("report", "--json", hurt))["events"], "no events were invented")
+    equal(heaptape("budget", "--max-peak", "1T", hurt).returncode, 2, "limits that hold without the lost events are not known to hold")
+    rows = json.loads(heaptape("sql", "--format", "json", hurt, "SELECT offset, bytes, reason FROM damage").stdout)
+    equal(rows, json.loads(heaptape("info", "--json", hurt).stdout)["damage"], "the damage in SQL")
 
 
 READING = (["info"], ["report"], ["leaks"], ["peak"], ["top"], ["timeline"], ["dump", "--no-stacks"], ["sql", "TAPE", "SELECT 1"],

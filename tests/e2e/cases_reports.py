@@ -211,6 +211,17 @@ def diff_matches_two_runs_by_names(test):
 
 
 @case
+def the_lists_of_the_first_page_add_up_to_its_figures_in_json(test):
+    tape = test.recording_of([program("leak_hunt")]).tape
+    page = json.loads(demand("report", "--json", tape.path))
+    for name, whole in {"peak": "peak", "leaks": "live", "allocations": "allocated"}.items():
+        parts = [*page["worst"][name], page["others"][name], *page["runtime"][name]]
+        equal(sum(part["bytes"] for part in parts), page[f"{whole}_bytes"], f"bytes of {name}")
+    ended = json.loads(demand("report", "--json", test.recording_of([program("ends"), "status", "7"]).tape.path))
+    equal((ended["ending"], "ending" in page), ("exited with status 7", False), "the ending is told where it is worth a line")
+
+
+@case
 def budget_ends_with_0_or_1_and_says_why(test):
     tape, _ = counted(test, 1, 500)
     info = json.loads(demand("info", "--json", tape.path))

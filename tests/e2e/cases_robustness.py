@@ -187,5 +187,15 @@ def losses_are_called_unknown_when_the_program_wrote_over_their_counters(test):
     check("lost events unknown" in page, f"the first page says so:\n{page}")
 
 
+@case
+def a_tape_that_was_removed_while_it_was_written_is_not_said_to_be_there(test):
+    sh = installed("sh")
+    outcome = test.run([HEAPTAPE, "record", "-o", "gone.tape", sh, "-c", "rm gone.tape"], env={"HEAPTAPE_LIBRARY": LIBRARY})
+    equal(outcome.status, 0, f"status; stderr: {outcome.err}")
+    check(b"the tape is gone: 'gone.tape' was removed" in outcome.err, outcome.err)
+    kept = test.run([HEAPTAPE, "record", "-o", "kept.tape", sh, "-c", "cd /"], env={"HEAPTAPE_LIBRARY": LIBRARY})
+    check(b"gone" not in kept.err, kept.err)
+
+
 if __name__ == "__main__":
     raise SystemExit(main())

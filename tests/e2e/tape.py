@@ -28,9 +28,9 @@ class Event(NamedTuple):
     stack: tuple  # of Frames, innermost first
 
 
-def heaptape(*words, text=""):
+def heaptape(*words, text="", cwd=None):
     """Runs a reading command with a text as its standard input; never raises for its status."""
-    return subprocess.run([HEAPTAPE, *map(str, words)], input=text, capture_output=True, timeout=HANG_SECONDS, text=True,
+    return subprocess.run([HEAPTAPE, *map(str, words)], input=text, cwd=cwd, capture_output=True, timeout=HANG_SECONDS, text=True,
                           errors="replace", check=False)
 
 

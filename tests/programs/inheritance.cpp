@@ -3,6 +3,7 @@
 // Blocks: ten of 1000 bytes, of which the parent frees three before the fork and all others after it. The child frees
 // two, reallocates one, makes one of 77 bytes; the grandchild frees the 77 bytes and one of the first ten.
 //   inheritance [exec]   the child does nothing but become another program
+//   inheritance wait     the child waits for the end of its input before it forks
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,7 +42,7 @@ void print_process(const char* name) {
   ::_exit(0);
 }
 
-[[noreturn]] void child() {
+[[noreturn]] void child(bool waits) {
   print_process("child");
   drop_inherited(g_blocks[3]);
   drop_inherited(g_blocks[4]);
@@ -50,6 +51,8 @@ void print_process(const char* name) {
   char line[64];
   const int size = std::snprintf(line, sizeof line, "own %p\n", static_cast<void*>(g_own));
   (void)!::write(1, line, static_cast<std::size_t>(size));
+  char byte = 0;
+  while (waits && ::read(0, &byte, 1) > 0) {}
   const pid_t pid = ::fork();
   if (pid == 0) grandchild();
   int status = 0;
@@ -66,12 +69,13 @@ int main(int argc, char** argv) {
   for (char* block : g_blocks) std::printf("block %p\n", static_cast<void*>(block));
   std::fflush(stdout);
   const bool only_exec = argc > 1 && std::strcmp(argv[1], "exec") == 0;
+  const bool waits = argc > 1 && std::strcmp(argv[1], "wait") == 0;
   const pid_t pid = ::fork();
   if (pid == 0 && only_exec) {
     ::execl("/bin/true", "true", nullptr);
     ::_exit(1);
   }
-  if (pid == 0) child();
+  if (pid == 0) child(waits);
   // At once, so that the moment of the fork must be known well.
   for (int i = 3; i < kBlocks; ++i) std::free(g_blocks[i]);
   int status = 0;

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <map>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "analysis/heap/live_map.h"
 #include "tape/contents_codec.h"
 #include "tape/inherited_codec.h"
 
@@ -72,12 +73,15 @@ private:
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t> ids_;
 };
 
-// What is live at one moment of a tape. Of all blocks but those that came with it, `stack` is one of the tape's.
+// What is live at one moment of a tape, in some 45 bytes per block. Of all blocks but those that came with it, the stack is
+// one of the tape's.
 class LiveBlocks {
 public:
   // Blocks whose stacks are right already; their ages are those at time 0.
   void inherit(const std::vector<InheritedBlock>& blocks) {
-    for (const InheritedBlock& block : blocks) blocks_[block.address] = {block, 0, true};
+    for (const InheritedBlock& block : blocks)
+      make(block.address, block.size,
+           {.time_us = block.age_us, .stack = block.stack.value, .kind = block.kind, .is_older = true});
   }
 
   void play(const TapeReader& tape, std::uint64_t last) {
@@ -86,92 +90,162 @@ public:
       for (const Event& event : run) apply(event);
   }
 
-  std::vector<InheritedBlock> at(std::uint64_t time_us, StackTable::Translation translate) && {
-    std::vector<InheritedBlock> result;
-    result.reserve(blocks_.size());
-    for (auto& [address, entry] : blocks_) {
-      InheritedBlock block = entry.block;
-      block.age_us += time_us - std::min(time_us, entry.made_us);
-      if (!entry.is_translated) block.stack = translate(block.stack);
-      result.push_back(block);
+  // After this, all stacks are right.
+  void translate(StackTable::Translation& translation) {
+    live_.for_each([&](std::uint64_t, const LiveBlock& block) {
+      Slot& slot = slots_[block.allocated_at];
+      if (!slot.is_older) slot.stack = translation(StackId(slot.stack)).value;
+    });
+  }
+
+  // How many of the blocks the process ended itself, and by which events.
+  std::vector<std::uint64_t> find_releases(const TapeReader& tape, Inheritance& figures) {
+    std::vector<std::uint64_t> releases;
+    if (tape.summary() && tape.summary()->unknown_releases == 0) return releases;
+    const auto end = [&](std::uint64_t address, std::uint64_t event) {
+      const std::optional<LiveBlock> block = live_.find(address);
+      if (!block || slots_[block->allocated_at].has_ended) return;
+      slots_[block->allocated_at].has_ended = true;
+      if (event == 0) return;
+      slots_[block->allocated_at].is_released = true;
+      releases.push_back(event);
+      ++figures.released_blocks;
+      figures.released_bytes += block->size;
+    };
+    EventCursor events = tape.events();
+    for (auto run = events.next_run(); !run.empty(); run = events.next_run()) {
+      for (const Event& event : run) {
+        if (is_release(event.kind)) end(event.address, event.number);
+        if (is_reallocation(event.kind) && !event.old_released) end(event.old_address, event.number);
+        if (is_allocation(event.kind) || is_reallocation(event.kind)) end(event.address, 0);
+      }
     }
+    return releases;
+  }
+
+  // By address. If there are more than `most`, those that were released, then the largest.
+  std::vector<InheritedBlock> at(std::uint64_t time_us, std::size_t most) const {
+    std::uint64_t least = 0, room = most; // smaller ones are left out, and there is room for `room` of this size
+    if (live_.size() > most) {
+      std::vector<std::uint64_t> sizes;
+      sizes.reserve(live_.size());
+      live_.for_each([&](std::uint64_t, const LiveBlock& block) { sizes.push_back(order_of(block)); });
+      const auto last = sizes.begin() + static_cast<std::ptrdiff_t>(most - 1);
+      std::nth_element(sizes.begin(), last, sizes.end(), std::greater<>());
+      least = *last;
+      room = static_cast<std::uint64_t>(std::count(sizes.begin(), last + 1, least));
+    }
+    std::vector<InheritedBlock> result;
+    result.reserve(std::min<std::size_t>(live_.size(), most));
+    live_.for_each([&](std::uint64_t address, const LiveBlock& block) {
+      if (order_of(block) < least || (order_of(block) == least && room == 0)) return;
+      if (order_of(block) == least) --room;
+      const Slot& slot = slots_[block.allocated_at];
+      const std::uint64_t age_us = slot.is_older ? slot.time_us + time_us : time_us - std::min(time_us, slot.time_us);
+      result.push_back({address, block.size, StackId(slot.stack), slot.kind, age_us});
+    });
     std::sort(result.begin(), result.end(),
               [](const InheritedBlock& a, const InheritedBlock& b) { return a.address < b.address; });
     return result;
   }
 
-private:
-  struct Entry {
-    InheritedBlock block;
-    std::uint64_t made_us = 0;
-    bool is_translated = false;
-  };
-
-  void apply(const Event& event) {
-    if (is_release(event.kind)) {
-      blocks_.erase(event.address);
-      return;
-    }
-    const bool is_realloc = is_reallocation(event.kind);
-    if (!is_realloc && !is_allocation(event.kind)) return;
-    if (is_realloc && !event.old_released) blocks_.erase(event.old_address);
-    if (event.address == 0) return;
-    blocks_[event.address] = {
-        {.address = event.address, .size = event.size, .stack = event.stack, .kind = event.kind}, event.time_us, false};
+  void count(Inheritance& figures) const {
+    figures.blocks = live_.size();
+    live_.for_each([&](std::uint64_t, const LiveBlock& block) { figures.bytes += block.size; });
   }
 
-  std::unordered_map<std::uint64_t, Entry> blocks_;
+private:
+  struct Slot {
+    std::uint64_t time_us = 0; // when it was made; of an older one, its age
+    std::uint32_t stack = 0;
+    EventKind kind = EventKind::None;
+    bool is_older = false;
+    bool has_ended = false;   // on the tape of the process that has them
+    bool is_released = false; // by a call that the tape names
+  };
+
+  std::uint64_t order_of(const LiveBlock& block) const {
+    return slots_[block.allocated_at].is_released ? ~std::uint64_t{0} : block.size;
+  }
+
+  void make(std::uint64_t address, std::uint64_t size, const Slot& slot) {
+    if (address == 0) return;
+    drop(address);
+    std::size_t at = slots_.size();
+    if (free_.empty()) {
+      slots_.push_back(slot);
+    } else {
+      at = free_.back();
+      free_.pop_back();
+      slots_[at] = slot;
+    }
+    live_.insert(address, {size, at});
+  }
+  void drop(std::uint64_t address) {
+    LiveBlock block;
+    if (address != 0 && live_.take(address, block)) free_.push_back(static_cast<std::uint32_t>(block.allocated_at));
+  }
+
+  void apply(const Event& event) {
+    if (is_release(event.kind)) return drop(event.address);
+    const bool is_realloc = is_reallocation(event.kind);
+    if (!is_realloc && !is_allocation(event.kind)) return;
+    if (is_realloc && !event.old_released) drop(event.old_address);
+    make(event.address, event.size, {.time_us = event.time_us, .stack = event.stack.value, .kind = event.kind});
+  }
+
+  LiveMap live_; // the number of a block is that of its slot
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_;
 };
 
 // What a process that was forked there has from all before it, with stacks of `table`.
-Result<std::vector<InheritedBlock>> blocks_at_fork(const ForkOrigin& origin, const OpenParent& open_parent,
-                                                   StackTable& table, unsigned parents, std::uint64_t& event) {
+Result<LiveBlocks> blocks_at_fork(const ForkOrigin& origin, const OpenParent& open_parent, StackTable& table,
+                                  unsigned parents, ForkMade& where) {
   Result<TapeReader> opened = open_parent(origin);
   if (!opened) return opened.error();
   const TapeReader& parent = opened.value();
   const std::optional<ForkMade> fork = find_fork(parent, origin);
   if (!fork)
     return Error{ErrorCode::NotFound, "the fork is not on the tape of process " + std::to_string(origin.parent_pid)};
-  event = fork->event;
+  where = *fork;
   LiveBlocks live;
-  StackTable::Translation translate(table, parent.stacks());
+  StackTable::Translation translation(table, parent.stacks());
   if (parent.inheritance()) {
     std::vector<InheritedBlock> before = parent.inherited_blocks();
-    for (InheritedBlock& block : before) block.stack = translate(block.stack);
+    for (InheritedBlock& block : before) block.stack = translation(block.stack);
     live.inherit(before);
   } else if (const auto older = fork_origin(parent); older && parents < kMostParents) {
-    std::uint64_t ignored = 0;
+    ForkMade there;
     // What cannot be found there is missing here, too.
-    if (auto before = blocks_at_fork(*older, open_parent, table, parents + 1, ignored)) live.inherit(before.value());
+    if (const auto before = blocks_at_fork(*older, open_parent, table, parents + 1, there))
+      live.inherit(before.value().at(there.time_us, kMostInherited));
   }
   live.play(parent, fork->event);
-  return std::move(live).at(fork->time_us, std::move(translate));
+  live.translate(translation);
+  return live;
 }
 
-// How many of the blocks the process ended itself, and by which events.
-std::vector<std::uint64_t> find_releases(const TapeReader& tape, const std::vector<InheritedBlock>& blocks,
-                                         Inheritance& figures) {
+// All that is to be added to a tape.
+struct Found {
+  StackTable table;
+  Inheritance figures;
+  std::vector<InheritedBlock> blocks;
   std::vector<std::uint64_t> releases;
-  if (tape.summary() && tape.summary()->unknown_releases == 0) return releases;
-  std::unordered_map<std::uint64_t, std::uint64_t> left;
-  for (const InheritedBlock& block : blocks) left.emplace(block.address, block.size);
-  const auto release = [&](std::uint64_t address, std::uint64_t event) {
-    const auto found = left.find(address);
-    if (found == left.end()) return;
-    releases.push_back(event);
-    ++figures.released_blocks;
-    figures.released_bytes += found->second;
-    left.erase(found);
-  };
-  EventCursor events = tape.events();
-  for (auto run = events.next_run(); !run.empty(); run = events.next_run()) {
-    for (const Event& event : run) {
-      if (is_release(event.kind)) release(event.address, event.number);
-      if (is_reallocation(event.kind) && !event.old_released) release(event.old_address, event.number);
-      if (is_allocation(event.kind) || is_reallocation(event.kind)) left.erase(event.address);
-    }
-  }
-  return releases;
+};
+
+Result<Found> find_inherited(const TapeReader& tape, const ForkOrigin& origin, const OpenParent& open_parent,
+                             std::size_t most) {
+  Found found{StackTable(tape.stacks()), {.parent_pid = origin.parent_pid, .parent_tape = origin.parent_tape}, {}, {}};
+  ForkMade fork;
+  Result<LiveBlocks> live = blocks_at_fork(origin, open_parent, found.table, 0, fork);
+  if (!live) return live.error();
+  found.figures.parent_event = fork.event;
+  live.value().count(found.figures);
+  found.releases = live.value().find_releases(tape, found.figures);
+  found.blocks = live.value().at(fork.time_us, most);
+  found.figures.left_out = found.figures.blocks - found.blocks.size();
+  return found;
 }
 
 } // namespace
@@ -207,7 +281,7 @@ std::optional<ForkMade> find_fork(const TapeReader& parent, const ForkOrigin& or
   return ForkMade{origin.started_ns, next != nullptr ? next->number - 1 : last, time_us};
 }
 
-Result<bool> append_inherited(const TapeToFinish& what, const OpenParent& open_parent) {
+Result<bool> append_inherited(const TapeToFinish& what, const OpenParent& open_parent, std::size_t most) {
   Result<TapeAppender> opened = TapeAppender::open(what);
   if (!opened) return opened.error();
   TapeAppender& appender = opened.value();
@@ -216,13 +290,9 @@ Result<bool> append_inherited(const TapeToFinish& what, const OpenParent& open_p
   if (!origin || tape.inheritance()) return false;
   if (tape.summary()->ending == Ending::Replaced && tape.summary()->unknown_releases == 0) return false;
 
-  StackTable table(tape.stacks());
-  Inheritance figures{.parent_pid = origin->parent_pid, .parent_tape = origin->parent_tape};
-  const auto blocks = blocks_at_fork(*origin, open_parent, table, 0, figures.parent_event);
-  if (!blocks) return blocks.error();
-  figures.blocks = blocks.value().size();
-  for (const InheritedBlock& block : blocks.value()) figures.bytes += block.size;
-  const std::vector<std::uint64_t> releases = find_releases(tape, blocks.value(), figures);
+  const Result<Found> found = find_inherited(tape, *origin, open_parent, most);
+  if (!found) return found.error();
+  const auto& [table, figures, blocks, releases] = found.value();
 
   const auto append = [&]() -> Result<> {
     constexpr std::size_t kNodesPerChunk = std::size_t{1} << 19;
@@ -235,7 +305,7 @@ Result<bool> append_inherited(const TapeToFinish& what, const OpenParent& open_p
       first = StackId(first.value + static_cast<std::uint32_t>(part.size()));
       nodes = nodes.subspan(part.size());
     }
-    for (const auto& payload : encode_inheritance(figures, blocks.value(), releases)) {
+    for (const auto& payload : encode_inheritance(figures, blocks, releases)) {
       if (const auto added = appender.add(format::ChunkType::Inherited, payload); !added) return added.error();
     }
     return Unit{};
@@ -245,6 +315,23 @@ Result<bool> append_inherited(const TapeToFinish& what, const OpenParent& open_p
     return appended.error();
   }
   return true;
+}
+
+Result<bool> inherit_for_now(TapeReader& tape, const OpenParent& open_parent) {
+  const std::optional<ForkOrigin> origin = fork_origin(tape);
+  if (!origin || tape.inheritance()) return false;
+  Result<Found> found = find_inherited(tape, *origin, open_parent, kMostInherited);
+  if (!found) return found.error();
+  auto& [table, figures, blocks, releases] = found.value();
+  tape.inherit(table.added(), std::move(figures), std::move(blocks), std::move(releases));
+  return true;
+}
+
+Result<bool> inherit_for_now(TapeReader& tape, const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash);
+  return inherit_for_now(tape,
+                         [&](const ForkOrigin& origin) { return TapeReader::open(folder + "/" + origin.parent_tape); });
 }
 
 } // namespace heaptape

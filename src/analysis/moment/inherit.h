@@ -8,6 +8,7 @@
 // is itself the child of a fork had blocks from its own parent, and so on.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -18,6 +19,10 @@
 #include "tape/reader.h"
 
 namespace heaptape {
+
+// Blocks that are listed at most, some nine megabytes of a tape: a server that forks a hundred workers has a hundred such
+// lists. The smallest are left out.
+inline constexpr std::size_t kMostInherited = std::size_t{1} << 22;
 
 // Who forked a process, as its tape says.
 struct ForkOrigin {
@@ -38,6 +43,12 @@ using OpenParent = std::function<Result<TapeReader>(const ForkOrigin& origin)>;
 // Adds what the process had from its parent to its tape, unless it is there already or the process has no such parent.
 // The result says whether anything was added. Nothing is added either for a process that did nothing but become another
 // program.
-Result<bool> append_inherited(const TapeToFinish& tape, const OpenParent& open_parent);
+Result<bool> append_inherited(const TapeToFinish& tape, const OpenParent& open_parent,
+                              std::size_t most = kMostInherited);
+
+// The same for a tape whose recording goes on or was cut off: in memory alone. The parents' tapes may lie beside it, at
+// `path`.
+Result<bool> inherit_for_now(TapeReader& tape, const OpenParent& open_parent);
+Result<bool> inherit_for_now(TapeReader& tape, const std::string& path);
 
 } // namespace heaptape

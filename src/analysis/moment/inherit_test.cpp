@@ -119,6 +119,36 @@ TEST_F(InheritTest, AGrandchildInheritsFromBothEvenWhileTheChildHasNoListYet) {
   EXPECT_EQ(blocks[1].age_us, 1000u);
 }
 
+TEST_F(InheritTest, AChildThatStillRunsKnowsThemWithoutAChangeToItsTape) {
+  write_parent();
+  write("child.tape", 11, forked_by(10, "parent.tape", kForked), {{StackId(), 0x100}}, {freed(1, 0xb000)}, {});
+  const auto size = std::filesystem::file_size(path("child.tape"));
+  TapeReader tape = TapeReader::open(path("child.tape")).value();
+  ASSERT_TRUE(inherit_for_now(tape, path("child.tape")).value());
+  EXPECT_EQ(tape.inheritance()->released_blocks, 1u);
+  EXPECT_EQ(tape.inherited_blocks(), (std::vector<InheritedBlock>{{0xb000, 100, StackId(2), EventKind::Malloc, 2500},
+                                                                  {0xc000, 7, StackId(2), EventKind::Malloc, 1500}}));
+  EXPECT_EQ(tape.inherited_blocks(0xb010, 0xb011).size(), 1u);
+  EXPECT_EQ(tape.stacks().back(), (StackNode{StackId(1), 0x200}));
+  EXPECT_FALSE(inherit_for_now(tape, path("child.tape")).value()) << "once is enough";
+  EXPECT_EQ(std::filesystem::file_size(path("child.tape")), size);
+}
+
+TEST_F(InheritTest, OfTooManyTheReleasedAndTheLargestAreListed) {
+  write("parent.tape", 10, {{"start_monotonic_ns", "1000"}}, {{StackId(), 0x100}},
+        {made(1, 0xa000, 16, 1), made(2, 0xb000, 100, 1), made(3, 0xc000, 7, 1), made(4, 0xd000, 9, 1)},
+        {{.started_ns = kForked, .event = 4, .time_us = 4500}});
+  write("child.tape", 11, forked_by(10, "parent.tape", kForked), {}, {freed(1, 0xc000)}, {});
+  ASSERT_TRUE(append_inherited(path("child.tape"), opener(), 2).value());
+  const TapeReader tape = TapeReader::open(path("child.tape")).value();
+  EXPECT_EQ(tape.inheritance()->blocks, 4u);
+  EXPECT_EQ(tape.inheritance()->bytes, 132u);
+  EXPECT_EQ(tape.inheritance()->left_out, 2u);
+  std::vector<std::uint64_t> listed;
+  for (const InheritedBlock& block : tape.inherited_blocks()) listed.push_back(block.address);
+  EXPECT_EQ(listed, (std::vector<std::uint64_t>{0xb000, 0xc000}));
+}
+
 TEST_F(InheritTest, AnotherTapeOfThatNameAndATapeWithoutTheForkGiveNothing) {
   write_parent();
   write("child.tape", 11, forked_by(9, "parent.tape", kForked), {}, {freed(1, 0xb000)}, {});

@@ -1,5 +1,7 @@
 #include "cli/beside/finish_tape.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,12 +33,24 @@ Result<TapeReader> open_parent_tape(const std::string& folder, const ForkOrigin&
   }
 }
 
+// Whoever holds it may use much memory: of a hundred children that end at once, one after the other does. Not waited for
+// for ever, since one may be stopped.
+UniqueFd take_turn(const std::string& folder) {
+  UniqueFd turn(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  constexpr int kTries = 12'000;
+  for (int tries = 0; turn && tries < kTries && ::flock(turn.get(), LOCK_EX | LOCK_NB) != 0; ++tries) ::usleep(10'000);
+  return turn;
+}
+
 void add_inherited(const CollectorResult& result) {
   const std::size_t slash = result.tape.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : result.tape.substr(0, slash);
+  UniqueFd turn;
   // A parent without a tape has nothing to tell, which is no trouble: releases of such blocks stay unknown.
-  (void)append_inherited({result.tape, result.tape_fd.get()},
-                         [&](const ForkOrigin& origin) { return open_parent_tape(folder, origin); });
+  (void)append_inherited({result.tape, result.tape_fd.get()}, [&](const ForkOrigin& origin) {
+    if (!turn) turn = take_turn(folder);
+    return open_parent_tape(folder, origin);
+  });
 }
 
 void add_names(const CollectorResult& result) {

@@ -17,7 +17,9 @@ namespace {
 class OutputPrinter final : public Printer {
 public:
   // An answer in JSON says itself what is wrong with the tape.
-  explicit OutputPrinter(const TapeDamage* damage) : damage_(damage) {}
+  explicit OutputPrinter(const TapeDamage* damage) : damage_(damage) {
+    if (damage == nullptr) output_.fold_lines();
+  }
 
   bool print(std::string_view text) override {
     if (const TapeDamage* damage = std::exchange(damage_, nullptr))

@@ -3,6 +3,7 @@
 
 #include "base/number_text.h"
 #include "cli/commands/commands.h"
+#include "cli/options/by_pid.h"
 #include "cli/options/choose_tape.h"
 #include "cli/options/command_line.h"
 #include "cli/options/report_options.h"
@@ -15,8 +16,8 @@ namespace {
 
 constexpr CommandHelp kHelp{
     .usage = "heaptape budget [options] [TAPE]",
-    .purpose = "Checks a run against limits and reports on each. Exits with 0 when all hold and with 1 when one does "
-               "not, so a build can fail on it.",
+    .purpose = "Checks a run against limits and reports on each. Exits with 0 when all hold, with 1 when one does "
+               "not, so a build can fail on it, and with 2 when it cannot tell, because a part of the tape is missing.",
     .more =
         R"(SIZE is in bytes: 4096, 12kB, 200M, 1.5GiB. With --no-growth the heap must not be larger at any later moment
 than at the first; a moment is a mark of the program, a time (12.5s), an event number, or start, peak, end.
@@ -65,7 +66,7 @@ int budget(Arguments arguments) {
   list.text("--max-allocated SIZE", wishes.max_allocated, "most bytes ever allocated");
   list.number("--max-allocations N", limits.max_allocations, "most blocks ever allocated");
   list.number("--max-temporary N", limits.max_temporary, "most temporary blocks");
-  list.series("--no-growth MOMENT MOMENT...", limits.no_growth, 2,
+  list.series("--no-growth MOMENT MOMENT...", limits.no_growth, 1,
               "the heap must not be larger at any later moment than at the first");
   list.flag("--json", wishes.json, "print a JSON array with a verdict per limit");
   common.add_filters(list);
@@ -74,7 +75,6 @@ int budget(Arguments arguments) {
   wishes.tape.add(list);
   if (const auto status = parse(list, kHelp, arguments)) return *status;
 
-  if (!wishes.tape.is_named()) wishes.tape.path = take_tape_at_end(limits.no_growth);
   if (limits.no_growth.size() == 1) return fail({ErrorCode::Usage, "--no-growth needs at least two moments"});
   if (wishes.empty()) return fail({ErrorCode::Usage, "no limit given; see 'heaptape budget --help'"});
   const Result<TextStyle> style = common.style();
@@ -90,12 +90,18 @@ int budget(Arguments arguments) {
   const auto verdicts = check_budget(view.value(), limits, filter.value(), suppressions.value());
   if (!verdicts) return fail(verdicts.error());
   Output output;
+  if (!wishes.json) output.fold_lines();
   output.print("{}", wishes.json ? budget_json(view.value(), verdicts.value())
                                  : budget_text(view.value(), verdicts.value(), style.value()));
   if (!output.finish()) return kTrouble;
   const bool all_hold = std::all_of(verdicts.value().begin(), verdicts.value().end(),
                                     [](const BudgetVerdict& verdict) { return verdict.holds(); });
-  return all_hold ? kOk : kProblemsFound;
+  if (!all_hold) return kProblemsFound;
+  if (!view.value().tape().summary() && !recording_of(view.value().path())) {
+    say("no verdict: the limits hold as far as the tape goes, but the recording was cut off");
+    return kTrouble;
+  }
+  return kOk;
 }
 
 } // namespace heaptape::cli

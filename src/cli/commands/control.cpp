@@ -119,8 +119,9 @@ int stop(Arguments arguments) {
 int flush(Arguments arguments) {
   OptionList list("flush");
   Output output;
-  const int status = control(list, kFlushHelp, arguments, flush_tape,
-                             [&](const LiveRecording& done) { output.print("{}\n", done.tape); });
+  const int status = control(
+      list, kFlushHelp, arguments, [](pid_t program) { return flush_tape(program); },
+      [&](const LiveRecording& done) { output.print("{}\n", done.tape); });
   return output.finish() ? status : kTrouble;
 }
 

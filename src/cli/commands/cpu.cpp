@@ -139,15 +139,11 @@ int write_pictures(const TapeView& view, const Wishes& wishes, CpuOptions option
   return kOk;
 }
 
-// FILE may be left out, and then the next word may be the tape.
 void take_picture(std::span<const std::optional<std::string>> files, Wishes& wishes) {
   for (std::size_t i = 0; i < kPictures.size(); ++i) {
     if (!files[i]) continue;
     wishes.format = kPictures[i];
-    if (files[i]->ends_with(".tape") && !wishes.tape.is_named())
-      wishes.tape.path = *files[i];
-    else
-      wishes.file = *files[i];
+    wishes.file = *files[i];
   }
 }
 
@@ -205,6 +201,7 @@ int cpu(Arguments arguments) {
     write_cpu_json(writer, view.value(), report, options.value());
     output.print("{}\n", with_damage(writer.text(), view.value().damage()));
   } else {
+    output.fold_lines();
     output.print("{}", cpu_text(view.value(), report, options.value(), style.value()));
   }
   return output.finish() ? kOk : kTrouble;

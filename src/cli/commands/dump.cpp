@@ -108,6 +108,7 @@ DumpRequest make_request(const DumpOptions& options, EventFilter filter, Filter*
 template <class Dump>
 int print_all(Dump& dump, const DumpOptions& options, const TapeDamage& damage) {
   Output output;
+  if (!options.json) output.fold_lines();
   while (!output.failed() && dump.next(output.buffer())) output.write_if_full();
   if (options.json && !damage.empty()) output.print("{{{}}}\n", damage_fields(damage));
   return output.finish() ? kOk : kTrouble;

@@ -28,6 +28,7 @@
 #include "report/export/pprof.h"
 #include "report/export/speedscope.h"
 #include "report/figures/cpu_report.h"
+#include "report/pages/overview_sections.h"
 #include "report/text/mark_text.h"
 #include "report/view/tape_view.h"
 
@@ -292,6 +293,18 @@ std::optional<std::string> cpu_mistake(const OptionList& list, const ExportOptio
                      options.format);
 }
 
+// Those of the first page that no table of the HTML page has.
+std::vector<ExportList> lists_that_stand_out(const TapeView& view) {
+  Suppressions none;
+  FrameFilter all(std::vector<FilterRule>{});
+  std::vector<ExportList> lists;
+  for (OverviewSection& section : make_overview_sections(view, {.suppressions = none, .filter = all})) {
+    if (section.name == "growth" || section.name == "short_lived" || section.name == "regrown")
+      lists.push_back({section.title, section.note, section.measure, std::move(section.worst)});
+  }
+  return lists;
+}
+
 int export_from(const TapeView& view, const Format& format, ExportOptions options) {
   // What another tool reads helps nobody on a terminal.
   const bool unnamed = options.output.empty() && ::isatty(STDOUT_FILENO) == 1;
@@ -301,6 +314,7 @@ int export_from(const TapeView& view, const Format& format, ExportOptions option
   const std::vector<Mark> moments = moments_of(view.marks());
   ExportInput input{view.tape(), view.index(), view.names(), moments};
   input.fold_plumbing = options.format == "html" ? !options.all_frames : options.no_plumbing;
+  if (options.format == "html") input.lists = lists_that_stand_out(view);
   std::vector<StackTime> times;
   if (options.cpu) {
     times = cpu_times(view.tape().cpu(), {.segment = options.segment});

@@ -37,6 +37,7 @@ int show_run(const std::string& folder, bool json) {
   if (json) {
     output.print("{}", run_json(run.value()));
   } else {
+    output.fold_lines();
     const RunProcess& main = run.value().programs[run.value().main];
     output.print("{}: {}\n{}", printable(folder), processes_text(run.value()),
                  run_tree_text(run.value(), 0, style.value()));
@@ -75,6 +76,7 @@ int info(Arguments arguments) {
   facts.abandoned = !facts.finished && is_abandoned(choice.path);
   say_damage(choice.path, facts.damage, facts.uncounted_events());
   Output output;
+  if (!json) output.fold_lines();
   output.print("{}", json ? info_json(choice.path, tape.value(), facts)
                           : info_text(choice.path, tape.value(), facts, {.list_all = all}));
   return output.finish() ? kOk : kTrouble;

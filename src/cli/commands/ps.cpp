@@ -108,17 +108,22 @@ int ps(Arguments arguments) {
   OptionList list("ps");
   list.flag("--json", json, "one JSON array");
   if (const auto status = parse(list, kHelp, arguments)) return *status;
-  const Result<std::vector<LiveRecording>> all = live_recordings();
+  std::size_t silent = 0;
+  const Result<std::vector<LiveRecording>> all = live_recordings(&silent);
   if (!all) return fail(all.error());
   const Result<TextStyle> style = style_of_output("never");
   if (!style) return fail(style.error());
   Output output;
   if (json)
     output.print("{}", as_json(all.value()));
-  else if (all.value().empty())
-    say("nothing is being recorded");
-  else
+  else if (!all.value().empty())
     output.print("{}", as_table(all.value(), style.value()));
+  else if (silent == 0)
+    say("nothing is being recorded");
+  if (silent != 0)
+    say(fmt::format("{} not answer: stopped, or very busy",
+                    silent == 1 ? "1 recording is not listed, because its collector does"
+                                : with_separators(silent) + " recordings are not listed, because their collectors do"));
   return output.finish() ? kOk : kTrouble;
 }
 

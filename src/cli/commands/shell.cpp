@@ -85,6 +85,7 @@ public:
     if (const Result<TextStyle> style = style_of_output(color_))
       session_.style = style.value(); // the window may have changed
     PagedOutput out(paging_rows());
+    if (line.find("--json") == line.npos) out.fold_at(session_.style.width);
     const Result<LineEnd> end = run_line(session_, line, out);
     out.finish();
     for (const std::string& sentence : damage_sentences(session_.take_damage()))

@@ -17,8 +17,9 @@ namespace {
 
 constexpr CommandHelp kHelp{
     .usage = "heaptape sql [options] [TAPE] [SQL]",
-    .purpose = "Answers questions in SQL. The tables are events, blocks, live, stacks, frames, threads, modules, marks "
-               "and samples; SQL may also be .tables, .schema TABLE or .help.",
+    .purpose =
+        "Answers questions in SQL. The tables are events, blocks, live, stacks, frames, threads, modules, marks, "
+        "pools, odd_calls, samples and damage; SQL may also be .tables, .schema TABLE or .help.",
     .more = R"(Separate statements with semicolons. Without SQL, or with -, it is read from standard input.
 The tape is never changed; CREATE TEMP TABLE ... AS SELECT ... keeps an answer for the next statement.
 
@@ -98,6 +99,7 @@ int sql(Arguments arguments) {
   if (!database) return fail(database.error());
 
   Output output;
+  if (format.value() == SqlFormat::Table) output.fold_lines();
   const TextSink sink = [&](std::string_view part) {
     output.buffer().append(part.data(), part.data() + part.size());
     output.write_if_full();

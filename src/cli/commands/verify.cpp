@@ -39,6 +39,7 @@ int verify(Arguments arguments) {
   if (!tape) return fail(tape.error());
   const Verdict verdict = verify_tape(tape.value(), options);
   Output output;
+  if (!json) output.fold_lines();
   output.print("{}", json ? verdict_json(choice.path, verdict) : verdict_text(choice.path, verdict));
   if (!output.finish()) return kTrouble;
   return verdict.problem_count == 0 ? kOk : kProblemsFound;

@@ -2,6 +2,7 @@
 // shell's command.
 #include <unistd.h>
 
+#include "analysis/moment/inherit.h"
 #include "base/number_text.h"
 #include "cli/commands/commands.h"
 #include "cli/options/choose_tape.h"
@@ -65,6 +66,7 @@ int explain_other(Session& session, const AddressFacts& facts, const Wishes& wis
     json.field("kind", address_kind_name(answer.kind)).field("verdict", std::string_view(verdict));
     output.print("{}\n", with_damage(json.end_object().text(), wishes.damage));
   } else {
+    output.fold_lines();
     output.print("{} is {}\n{}", hex(facts.address), verdict, details_text(session, answer));
   }
   return output.finish() ? kProblemsFound : kTrouble;
@@ -82,6 +84,7 @@ int tell(const TapeReader& tape, const Origin& origin, const Wishes& wishes) {
     write_origin_json(json, tape, stacks, origin);
     output.print("{}\n", with_damage(json.text(), wishes.damage));
   } else {
+    output.fold_lines();
     output.print("{}", origin_text(tape, stacks, origin, wishes.style));
   }
   return output.finish() ? kOk : kTrouble;
@@ -102,6 +105,7 @@ int where_is_symbol(TapeReader tape, const std::string& path, const std::string&
 int where_in_tape(const std::string& path, const std::string& word, Wishes wishes) {
   Result<TapeReader> tape = TapeReader::open(path);
   if (!tape) return fail(tape.error());
+  if (!tape.value().summary()) (void)inherit_for_now(tape.value(), path);
   wishes.damage = damage_of(tape.value());
   say_damage(path, wishes.damage, wishes.damage.missing_events);
   const std::optional<std::uint64_t> address = plain_address(word);
@@ -125,6 +129,7 @@ int where_in_all(const std::vector<LiveRecording>& all, std::uint64_t address, c
     if (!flushed) continue; // it has just ended
     Result<TapeReader> tape = TapeReader::open(flushed.value().tape);
     if (!tape) continue;
+    (void)inherit_for_now(tape.value(), flushed.value().tape);
     Origin origin = origin_at_end(tape.value(), facts_at_end(tape.value(), address));
     if (!origin.block) continue;
     (origin.block->ended == LifeEnd::Live ? live : freed).push_back({std::move(tape).value(), std::move(origin)});

@@ -51,7 +51,8 @@ std::vector<std::string> processes_named(std::string_view name) {
 
 Result<pid_t> find_process(std::string_view text) {
   if (const std::optional<pid_t> pid = parse_pid(text)) return *pid;
-  const Result<std::vector<LiveRecording>> all = live_recordings();
+  std::size_t silent = 0;
+  const Result<std::vector<LiveRecording>> all = live_recordings(&silent);
   if (!all) return all.error();
   std::vector<std::string> names, pids;
   pid_t only = 0;
@@ -68,6 +69,9 @@ Result<pid_t> find_process(std::string_view text) {
                                                "ids ('heaptape ps' tells them apart)",
                                                pids.size(), shown, listed(pids, "and"))};
   }
+  if (silent != 0)
+    return Error{ErrorCode::Io, shown + " may be a program whose collector does not answer, because it is stopped or "
+                                        "very busy; try again, or read the tape as it is"};
   if (const std::vector<std::string> running = processes_named(text); !running.empty()) {
     return Error{ErrorCode::NotFound, fmt::format("{} is running (process {}) but not being recorded by you; heaptape "
                                                   "must start a program to record it: heaptape record {}",
@@ -99,11 +103,26 @@ bool is_program_name(const std::string& word) {
   return !processes_named(word).empty();
 }
 
+namespace {
+
+// What a forked program has from its parent is on the parent's tape.
+void flush_parents(pid_t parent) {
+  constexpr unsigned kMostParents = 64;
+  for (unsigned i = 0; i < kMostParents && parent > 1; ++i) {
+    const Result<LiveRecording> flushed = flush_tape(parent);
+    if (!flushed) return;
+    parent = flushed.value().parent;
+  }
+}
+
+} // namespace
+
 Result<std::string> flushed_tape_of(std::string_view process) {
   const Result<pid_t> pid = find_process(process);
   if (!pid) return pid.error();
   const Result<LiveRecording> recording = flush_tape(pid.value());
   if (!recording) return recording.error();
+  flush_parents(recording.value().parent);
   say(fmt::format("process {} ({}) after {}: {}", pid.value(), printable(base_name(recording.value().program)),
                   duration_text(recording.value().elapsed_us), printable(recording.value().tape)));
   return recording.value().tape;

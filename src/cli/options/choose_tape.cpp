@@ -144,12 +144,31 @@ bool is_tape(const std::string& path) {
   return file.read(bytes.data(), bytes.size()) && std::equal(bytes.begin(), bytes.end(), format::kMagic);
 }
 
-std::string take_tape_at_end(std::vector<std::string>& words) {
-  if (words.empty() || !(words.back().ends_with(".tape") || is_tape(words.back()) || words.back().ends_with(".run")))
-    return {};
-  std::string tape = std::move(words.back());
-  words.pop_back();
-  return tape;
+std::vector<std::string> tape_before_options(const OptionList& list, std::vector<std::string> words) {
+  const auto names_tape = [](const std::string& word) {
+    return word.ends_with(".tape") || word.ends_with(".run") || is_tape(word) || is_run(word) ||
+           split_run(word).has_value();
+  };
+  const auto is_option = [](const std::string& word) { return word.size() > 1 && word.starts_with('-'); };
+  for (std::size_t at = 0; at < words.size() && words[at] != "--"; ++at) {
+    const auto option = std::find_if(list.options().begin(), list.options().end(), [&](const Option& each) {
+      return !each.is_word && (words[at] == each.long_name || words[at] == each.short_name);
+    });
+    if (option == list.options().end()) continue;
+    std::size_t last = at;
+    if (option->value == OptionValue::MayBe || option->value == OptionValue::Series) {
+      while (last + 1 < words.size() && !is_option(words[last + 1])) {
+        ++last;
+        if (option->value == OptionValue::MayBe) break;
+      }
+    }
+    if (option->value == OptionValue::Next) ++at; // whatever it is
+    if (last == at || last >= words.size() || !names_tape(words[last])) continue;
+    std::rotate(words.begin() + static_cast<std::ptrdiff_t>(at), words.begin() + static_cast<std::ptrdiff_t>(last),
+                words.begin() + static_cast<std::ptrdiff_t>(last + 1));
+    at = last;
+  }
+  return words;
 }
 
 void TapeChoice::add_pid(OptionList& list) {
@@ -160,7 +179,10 @@ void TapeChoice::add_pid(OptionList& list) {
 
 void TapeChoice::add(OptionList& list) {
   add_pid(list);
-  list.word("TAPE", path);
+  list.each_word("TAPE", 1, [this](const std::string& text) {
+    path = text;
+    is_empty = text.empty();
+  });
 }
 
 void TwoTapes::add(OptionList& list) {
@@ -188,6 +210,8 @@ Result<> TwoTapes::settle() {
 }
 
 Result<> check_choice(TapeChoice& tape) {
+  if (tape.is_empty)
+    return Error{ErrorCode::Usage, "the name of the tape is empty; leave it out to read the newest tape here"};
   if (tape.path.empty()) return Unit{};
   if (tape.pid) return Error{ErrorCode::Usage, "give either TAPE or -p PID"};
   if (tape.path.ends_with(".tape") || is_there(tape.path) || !is_program_name(tape.path)) return Unit{};
@@ -227,7 +251,8 @@ Result<> choose_tape(TapeChoice& tape) {
   if (!newest) return newest.error();
   tape.path = newest.value();
   const bool run = is_run(tape.path);
-  if (!run || !tape.process.empty()) say(tape.path + (run ? " (the newest run here)" : " (the newest tape here)"));
+  if (!run || !tape.process.empty())
+    say(printable(tape.path) + (run ? " (the newest run here)" : " (the newest tape here)"));
   return choose_in_run(tape);
 }
 

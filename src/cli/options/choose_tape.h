@@ -21,9 +21,14 @@ bool may_be_tape(const std::string& word);
 // Whether there is a file of this name that begins as tapes do.
 bool is_tape(const std::string& path);
 
-// For an option that takes all words up to the next option: removes and returns the last word when it is a tape. It is
-// one when it is named *.tape, or when there is such a file and it begins as tapes do. Empty: it is not.
-std::string take_tape_at_end(std::vector<std::string>& words);
+// No option takes the tape for a value: where one may have a value ("--svg [FILE]") or takes all words up to the next option, and its
+// last word is a tape, that word is put before the option. A word is a tape when it is named *.tape or *.run, when there is such a file
+// and it begins as tapes do, or when it means a run.
+//
+//   --svg app.tape                         app.tape --svg
+//   --no-growth warm-up done app.tape      app.tape --no-growth warm-up done
+//   --svg=app.tape                         as it is: it says what it means
+std::vector<std::string> tape_before_options(const OptionList& list, std::vector<std::string> words);
 
 // The tape that a command is about, as the command line names it: TAPE, -p PID, or neither.
 struct TapeChoice {
@@ -31,6 +36,7 @@ struct TapeChoice {
   std::optional<std::string> pid; // of -p, as it was typed
   std::string process{}; // of --process: which of a run's, a process id or a name; empty: the one that matters most
   std::string like{};    // a name that is preferred where nothing is wished
+  bool is_empty = false; // TAPE was given as ""
   bool is_live = false;  // after choose_tape(): of a running program, with everything on it that had happened by then
 
   // Declares -p PID and TAPE; a command that finds its tape among other words declares -p PID alone. It must stay where it is until

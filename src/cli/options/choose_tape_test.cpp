@@ -62,22 +62,34 @@ TEST_F(NewestTape, WithoutOneTheUserIsToldHowToGetOne) {
   EXPECT_NE(newest_tape(folder_ + "/none").error().sentence.find("heaptape record"), std::string::npos);
 }
 
-// The option took the tape for one more moment when it was not called *.tape.
-TEST_F(NewestTape, ATapeBehindAnOptionWithManyValuesIsTheTape) {
-  const std::string tape = folder_ + "/run1", other = folder_ + "/done";
+// Options took the tape for one more moment, or for the picture to be written.
+TEST_F(NewestTape, ATapeBehindAnOptionThatMayHaveAValueIsTheTape) {
+  using Words = std::vector<std::string>;
+  const std::string tape = folder_ + "/run1", other = folder_ + "/done", run = folder_ + "/make";
   std::ofstream(tape) << "HEAPTAPE...";
   std::ofstream(other) << "HEAP";
-  std::vector<std::string> words{"warm-up", "done", tape};
-  EXPECT_EQ(take_tape_at_end(words), tape);
-  EXPECT_EQ(words, (std::vector<std::string>{"warm-up", "done"}));
-  EXPECT_EQ(take_tape_at_end(words), "");
-  words = {"warm-up", "gone.tape"};
-  EXPECT_EQ(take_tape_at_end(words), "gone.tape");
-  words = {"warm-up", other};
-  EXPECT_EQ(take_tape_at_end(words), "");
-  EXPECT_EQ(words.size(), 2u);
-  words.clear();
-  EXPECT_EQ(take_tape_at_end(words), "");
+  std::filesystem::create_directory(run);
+  file("make/a.tape", 3'000);
+  OptionList list("try");
+  std::optional<std::string> picture;
+  std::vector<std::string> moments;
+  std::string output;
+  list.optional_text("-s,--svg [FILE]", picture, "");
+  list.series("--no-growth MOMENT...", moments, 1, "");
+  list.text("-o,--output FILE", output, "");
+  const auto ordered = [&](const Words& words) { return tape_before_options(list, words); };
+  EXPECT_EQ(ordered({"--svg", tape}), (Words{tape, "--svg"}));
+  EXPECT_EQ(ordered({"-s", run, "--json"}), (Words{run, "-s", "--json"}));
+  EXPECT_EQ(ordered({"--svg", "x.svg", tape}), (Words{"--svg", "x.svg", tape}));
+  EXPECT_EQ(ordered({"--svg", other}), (Words{"--svg", other})); // to be overwritten
+  EXPECT_EQ(ordered({"--no-growth", "warm-up", "done", "gone.tape", "--svg", tape}),
+            (Words{"gone.tape", "--no-growth", "warm-up", "done", tape, "--svg"}));
+  EXPECT_EQ(ordered({"--no-growth", "warm-up", other}), (Words{"--no-growth", "warm-up", other}));
+  // A value that must be there is one whatever it is, and so is what stands behind "=".
+  EXPECT_EQ(ordered({"-o", "new.tape"}), (Words{"-o", "new.tape"}));
+  EXPECT_EQ(ordered({"--svg=" + tape}), (Words{"--svg=" + tape}));
+  EXPECT_EQ(ordered({"--svg"}), (Words{"--svg"}));
+  EXPECT_EQ(ordered({"--", "--svg", tape}), (Words{"--", "--svg", tape}));
 }
 
 // "TAPE" or "-p PID" as it was understood.
@@ -121,6 +133,12 @@ TEST(TapeChoice, BothAreRefused) {
 TEST(TapeChoice, AnEmptyProcessIdDoesNotMeanTheNewestTape) {
   TapeChoice tape = one_of({"-p", ""});
   EXPECT_TRUE(tape.is_named());
+  EXPECT_EQ(choose_tape(tape).error().code, ErrorCode::Usage);
+}
+
+// heaptape report "$TAPE" when there is no such variable.
+TEST(TapeChoice, AnEmptyNameDoesNotMeanTheNewestTape) {
+  TapeChoice tape = one_of({""});
   EXPECT_EQ(choose_tape(tape).error().code, ErrorCode::Usage);
 }
 

@@ -1,5 +1,6 @@
 #include "cli/options/command_line.h"
 
+#include "cli/options/choose_tape.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
 #include "cli/terminal/pager.h"
@@ -32,7 +33,7 @@ void add_no_pager(OptionList& list) {
 
 std::optional<int> parse(OptionList& list, const CommandHelp& help, Arguments arguments) {
   add_no_pager(list);
-  return ended_by(list.parse({arguments.begin(), arguments.end()}), list, help);
+  return ended_by(list.parse(tape_before_options(list, {arguments.begin(), arguments.end()})), list, help);
 }
 
 } // namespace heaptape::cli

@@ -41,15 +41,16 @@ Result<std::vector<std::string>> plumbing_expressions(std::vector<std::string> g
 
 void say_what_is_wrong(const TapeView& view, bool is_live) {
   const TapeReader& tape = view.tape();
-  if (tape.event_count() == 0 && tape.cpu().empty()) say(view.path() + " holds no events");
+  const std::string path = printable(view.path());
+  if (tape.event_count() == 0 && tape.cpu().empty()) say(path + " holds no events");
   const std::optional<LiveRecording> running = tape.summary() ? std::nullopt : recording_of(view.path());
   if (running && !is_live) {
-    say(fmt::format("{} is still being recorded: this is what has been written so far; '-p {}' shows everything",
-                    view.path(), running->pid));
+    say(fmt::format("{} is still being recorded: this is what has been written so far; '-p {}' shows everything", path,
+                    running->pid));
   } else if (!tape.summary() && !running) {
-    say(view.path() + " has no end: the recording was cut off; this is what it holds");
+    say(path + " has no end: the recording was cut off; this is what it holds");
   }
-  say_damage(view.path(), view.damage(), view.uncounted_events());
+  say_damage(path, view.damage(), view.uncounted_events());
   if (view.nameless()) say("found no names for this program; functions are shown as module+offset");
   if (view.symbolized_here() && !running) say("the tape holds no names; they are read from the program's files");
 }

@@ -8,6 +8,7 @@
 #include "base/characters.h"
 #include "cli/terminal/exit_codes.h"
 #include "cli/terminal/pager.h"
+#include "cli/terminal/terminal.h"
 
 namespace heaptape::cli {
 
@@ -25,6 +26,10 @@ int fail(const Error& error) {
 
 Output::Output(Paging paging) : paged_(std::make_unique<PagedOutput>(paging == Paging::WhenLong ? paging_rows() : 0)) {}
 Output::~Output() = default;
+
+void Output::fold_lines() {
+  if (const Result<TextStyle> style = style_of_output("auto")) paged_->fold_at(style.value().width);
+}
 
 void Output::write() {
   if (!failed_ && !paged_->print({buffer_.data(), buffer_.size()})) failed_ = true;

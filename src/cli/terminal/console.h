@@ -38,6 +38,9 @@ public:
     format_into(buffer_, format, std::forward<Args>(args)...);
   }
 
+  // What comes is for people: on a terminal, lines that are too long for it are broken at blanks, and go on a little indented.
+  void fold_lines();
+
   // Writes what is left, and waits for the pager to be left. False when something could not be written; that has been
   // reported.
   [[nodiscard]] bool finish();

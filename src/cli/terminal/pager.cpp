@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "report/text/text_style.h"
+
 namespace heaptape::cli {
 
 namespace {
@@ -109,6 +111,15 @@ bool PagedOutput::write(std::string_view text) {
 }
 
 bool PagedOutput::print(std::string_view text) {
+  if (columns_ == 0) return show(text);
+  unfolded_ += text;
+  const std::size_t lines = unfolded_.rfind('\n') + 1; // npos + 1 is 0
+  const std::string whole = unfolded_.substr(0, lines);
+  unfolded_.erase(0, lines);
+  return show(folded_lines(whole, columns_));
+}
+
+bool PagedOutput::show(std::string_view text) {
   if (closed_) return false;
   if (rows_ == 0 || pipe_ >= 0) return write(text);
   kept_ += text;
@@ -120,6 +131,8 @@ bool PagedOutput::print(std::string_view text) {
 }
 
 void PagedOutput::finish() {
+  if (!unfolded_.empty()) show(unfolded_);
+  unfolded_.clear();
   if (!kept_.empty()) write(kept_);
   kept_.clear();
   if (pipe_ < 0) return;

@@ -20,6 +20,9 @@ public:
   PagedOutput& operator=(const PagedOutput&) = delete;
   ~PagedOutput() override { finish(); }
 
+  // From now on lines of more than this many columns are broken at blanks, as folded_lines() does; 0: as they are. For text that people
+  // read; JSON would be another text then.
+  void fold_at(std::size_t columns) { columns_ = columns; }
   bool print(std::string_view text) override;
   // The pager was left before the end: the user has seen enough.
   bool was_left() const { return closed_ && pager_ != 0; }
@@ -31,10 +34,13 @@ public:
 
 private:
   bool start_pager();
+  bool show(std::string_view text);
   bool write(std::string_view text);
 
   unsigned rows_;
-  std::string kept_; // as long as it may fit
+  std::size_t columns_ = 0;
+  std::string unfolded_; // a line that is not whole yet
+  std::string kept_;     // as long as it may fit
   pid_t pager_ = 0;
   int pipe_ = -1;
   bool closed_ = false;

@@ -23,8 +23,8 @@ namespace heaptape {
 namespace {
 
 constexpr int kConnectMs = 2'000;
-constexpr int kReplyMs = 30'000;     // a collector may have much to write; it says nothing only when it hangs
-constexpr int kContentsMs = 600'000; // and very much memory to copy
+constexpr int kReplyMs = 30'000;     // it says nothing for so long only when it hangs
+constexpr int kContentsMs = 600'000; // it may have very much memory to copy
 
 // None: there is no listener. What a crashed collector left behind in a folder of ours is removed.
 UniqueFd connect_to(const std::string& path) {
@@ -45,12 +45,19 @@ UniqueFd connect_to(const std::string& path) {
   return UniqueFd();
 }
 
-std::optional<ControlReply> receive_reply(int socket, int patience_ms) {
+struct Answer {
+  UniqueFd socket{};
+  std::optional<ControlReply> reply{}; // none: nobody listens, or not to us
+  bool silent = false;                 // somebody does, but said nothing in time
+};
+
+std::optional<ControlReply> receive_reply(int socket, int patience_ms, bool& silent) {
   pollfd ready{socket, POLLIN, 0};
   int polled = 0;
   do {
     polled = ::poll(&ready, 1, patience_ms);
   } while (polled < 0 && errno == EINTR);
+  silent = polled == 0;
   if (polled <= 0) return std::nullopt;
   std::array<std::byte, kMostControlBytes> bytes;
   const ssize_t size = ::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT);
@@ -58,20 +65,13 @@ std::optional<ControlReply> receive_reply(int socket, int patience_ms) {
   return parse_control_reply(std::span(bytes).first(static_cast<std::size_t>(size)));
 }
 
-struct Answer {
-  UniqueFd socket;
-  ControlReply reply;
-};
-
-std::optional<Answer> ask(const std::string& path, const ControlRequest& request) {
-  UniqueFd socket = connect_to(path);
-  if (!socket) return std::nullopt;
+Answer ask(const std::string& path, const ControlRequest& request, int patience_ms) {
+  Answer answer{.socket = connect_to(path)};
+  if (!answer.socket) return answer;
   const std::vector<std::byte> bytes = encode_control(request);
-  if (::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0) return std::nullopt;
-  std::optional<ControlReply> reply =
-      receive_reply(socket.get(), request.ask == ControlAsk::Contents ? kContentsMs : kReplyMs);
-  if (!reply) return std::nullopt;
-  return Answer{std::move(socket), std::move(*reply)};
+  if (::send(answer.socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0) return answer;
+  answer.reply = receive_reply(answer.socket.get(), patience_ms, answer.silent);
+  return answer;
 }
 
 // As the kernel keeps it; empty: there is no such process.
@@ -96,15 +96,19 @@ Error not_recorded(pid_t program) {
                                    (name.empty() ? "PROGRAM" : printable(name))};
 }
 
-Result<Answer> ask_program(pid_t program, const ControlRequest& request) {
+Result<Answer> ask_program(pid_t program, const ControlRequest& request, int patience_ms) {
+  const std::string who = "process " + std::to_string(program);
+  bool silent = false;
   for (const std::string& path : control_sockets(program > 0 ? program : -1)) {
-    std::optional<Answer> answer = ask(path, request);
-    if (!answer) continue;
-    if (!answer->reply.refusal.empty()) {
-      return Error{ErrorCode::Unsupported, "process " + std::to_string(program) + ": " + answer->reply.refusal};
-    }
-    if (answer->reply.recording.pid == program) return std::move(*answer);
+    Answer answer = ask(path, request, patience_ms);
+    silent |= answer.silent;
+    if (!answer.reply) continue;
+    if (!answer.reply->refusal.empty()) return Error{ErrorCode::Unsupported, who + ": " + answer.reply->refusal};
+    if (answer.reply->recording.pid == program) return answer;
   }
+  if (silent)
+    return Error{ErrorCode::Io, who + " is being recorded, but its collector does not answer: it is stopped, or very "
+                                      "busy; try again, or read the tape as it is"};
   return not_recorded(program);
 }
 
@@ -113,19 +117,20 @@ Result<> check_name(const std::string& name) {
   return Error{ErrorCode::Usage, "a mark's name may have at most " + std::to_string(kLongestMarkName) + " bytes"};
 }
 
-Result<LiveRecording> ask_for_recording(pid_t program, const ControlRequest& request) {
-  Result<Answer> answer = ask_program(program, request);
+Result<LiveRecording> ask_for_recording(pid_t program, const ControlRequest& request, int patience_ms = kReplyMs) {
+  Result<Answer> answer = ask_program(program, request, patience_ms);
   if (!answer) return answer.error();
-  return std::move(answer).value().reply.recording;
+  return std::move(answer).value().reply->recording;
 }
 
 } // namespace
 
-Result<std::vector<LiveRecording>> live_recordings() {
+Result<std::vector<LiveRecording>> live_recordings(std::size_t* silent, int patience_ms) {
   std::vector<LiveRecording> found;
   for (const std::string& path : control_sockets(0)) {
-    const std::optional<Answer> answer = ask(path, {.ask = ControlAsk::Info});
-    if (answer && answer->reply.refusal.empty()) found.push_back(answer->reply.recording);
+    const Answer answer = ask(path, {.ask = ControlAsk::Info}, patience_ms);
+    if (answer.reply && answer.reply->refusal.empty()) found.push_back(answer.reply->recording);
+    if (silent != nullptr && answer.silent) ++*silent;
   }
   // Root sees what others record even where its own folder cannot be used.
   if (const Result<> folder = check_control_folder(); found.empty() && !folder) return folder.error();
@@ -135,7 +140,9 @@ Result<std::vector<LiveRecording>> live_recordings() {
 
 Result<LiveRecording> live_recording(pid_t program) { return ask_for_recording(program, {.ask = ControlAsk::Info}); }
 
-Result<LiveRecording> flush_tape(pid_t program) { return ask_for_recording(program, {.ask = ControlAsk::Flush}); }
+Result<LiveRecording> flush_tape(pid_t program, int patience_ms) {
+  return ask_for_recording(program, {.ask = ControlAsk::Flush}, patience_ms);
+}
 
 Result<LiveRecording> mark_now(pid_t program, const std::string& name, MarkKind kind) {
   if (const Result<> fits = check_name(name); !fits) return fits.error();
@@ -146,19 +153,20 @@ Result<TakenContents> take_contents(pid_t program, const std::string& name, Snap
                                     bool with_not_dumped) {
   if (const Result<> fits = check_name(name); !fits) return fits.error();
   Result<Answer> answer = ask_program(
-      program, {.ask = ControlAsk::Contents, .name = name, .method = method, .with_not_dumped = with_not_dumped});
+      program, {.ask = ControlAsk::Contents, .name = name, .method = method, .with_not_dumped = with_not_dumped},
+      kContentsMs);
   if (!answer) return answer.error();
-  ControlReply reply = std::move(answer).value().reply;
+  ControlReply reply = *std::move(answer).value().reply;
   return TakenContents{std::move(reply.recording), std::move(reply.outcome)};
 }
 
 Result<LiveRecording> stop_recording(pid_t program) {
-  Result<Answer> answer = ask_program(program, {.ask = ControlAsk::Stop});
+  Result<Answer> answer = ask_program(program, {.ask = ControlAsk::Stop}, kReplyMs);
   if (!answer) return answer.error();
   // The collector hangs up when the tape is finished, names and index included, however long that takes.
   char rest = 0;
   while (::recv(answer.value().socket.get(), &rest, 1, 0) < 0 && errno == EINTR) {}
-  return std::move(answer).value().reply.recording;
+  return std::move(answer).value().reply->recording;
 }
 
 } // namespace heaptape

@@ -224,6 +224,22 @@ TEST_F(ControlTest, SilentConnectionsAreDroppedForOthers) {
   EXPECT_TRUE(flush_tape(::getpid()).ok());
 }
 
+// A collector that was stopped (SIGSTOP, a debugger): its program was said not to be recorded.
+TEST_F(ControlTest, ACollectorThatDoesNotAnswerIsNotTakenForNone) {
+  const auto server = ControlServer::open(::getpid(), [] {});
+  ASSERT_TRUE(server.ok());
+  constexpr int kPatienceMs = 20;
+  const Result<LiveRecording> nobody = flush_tape(::getpid(), kPatienceMs);
+  ASSERT_FALSE(nobody.ok());
+  EXPECT_NE(nobody.error().sentence.find("is being recorded, but its collector does not answer"), std::string::npos)
+      << nobody.error().sentence;
+  std::size_t silent = 0;
+  const auto all = live_recordings(&silent, kPatienceMs);
+  ASSERT_TRUE(all.ok());
+  EXPECT_TRUE(all.value().empty());
+  EXPECT_EQ(silent, 1u);
+}
+
 TEST_F(ControlTest, AReplyThatNobodyReadsIsDropped) {
   Answering collector;
   for (int i = 0; i < 50; ++i) {

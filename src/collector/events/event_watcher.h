@@ -23,6 +23,7 @@ namespace heaptape {
 struct WatcherWish {
   std::vector<Mark> marks{}; // to put on the tape; at events that it has seen since the last round
   bool stop_program = false; // ask the program to end, and make it end if it does not
+  std::uint64_t next_us = 0; // the next round is to come by this time, even if nothing happens; 0: whenever it comes
 };
 
 class EventWatcher {
@@ -37,7 +38,8 @@ public:
   virtual void on_stacks(StackId first, std::span<const StackNode> nodes) = 0;
   virtual void on_events(std::span<const Event> events) = 0;
   virtual void on_mark(const Mark& mark) = 0;
-  // Everything up to this time was handed over. Comes at least every 50 ms as long as the program runs.
+  // Everything up to this time was handed over. Comes at least every 50 ms while the program does something,
+  // and every 200 ms while it rests.
   virtual WatcherWish on_round(std::uint64_t time_us) = 0;
   // The program is gone and everything was handed over: the last call.
   virtual void on_end(const Summary& summary) = 0;

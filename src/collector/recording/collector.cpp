@@ -28,6 +28,7 @@ constexpr std::uint64_t kUs = 1'000;
 constexpr std::uint64_t kMs = 1'000'000;
 constexpr std::uint64_t kShortestRest = 50 * kUs;
 constexpr std::uint64_t kLongestRest = 50 * kMs;
+constexpr std::uint64_t kQuietRest = 200 * kMs; // while the program does nothing
 constexpr std::uint64_t kReplacedEvery = 100 * kMs;
 constexpr std::uint64_t kLimitsEvery = 20 * kMs;
 constexpr std::uint64_t kTimeToEnd = 10'000 * kMs; // for a program that was asked to
@@ -126,11 +127,11 @@ void Collector::release_program() {
 
 // How long nothing needs to be done: until the fullest ring is about a third full, going by the time since the last
 // look. The program wakes us if that was too long.
-std::uint64_t Collector::rest_after(const Round& round, std::uint64_t since_last_ns) {
+std::uint64_t Collector::rest_after(const Round& round, std::uint64_t since_last_ns, bool quiet) {
   const std::uint64_t capacity = memory_.config().ring_records;
   if (round.more || round.fullest > capacity / 4) return last_rest_ns_ = 0;
   const std::uint64_t until_third = since_last_ns * (capacity / 3) / std::max<std::uint64_t>(round.fullest, 1);
-  const std::uint64_t longest = std::clamp(last_rest_ns_ * 2, kMs, kLongestRest);
+  const std::uint64_t longest = std::clamp(last_rest_ns_ * 2, kMs, quiet ? kQuietRest : kLongestRest);
   last_rest_ns_ = std::clamp(until_third, kShortestRest, longest);
   return last_rest_ns_;
 }
@@ -225,7 +226,7 @@ Left Collector::follow(Recording& recording, ProgramEnd& end, CollectorResult& r
       if (cpu_time_runs_out()) return Left::OutOfTime;
     }
     if (recording.wants_stop()) stop_program(end, now_ns);
-    std::uint64_t rest = rest_after(round, now_ns - last_ns);
+    std::uint64_t rest = rest_after(round, now_ns - last_ns, recording.is_quiet(now_ns));
     if (recording.is_awaited(now_ns)) rest = std::min(rest, kShortestRest);
     last_ns = now_ns;
     if (rest == 0) continue;
@@ -234,6 +235,8 @@ Left Collector::follow(Recording& recording, ProgramEnd& end, CollectorResult& r
       if (recording.program_replaced()) return Left::Replaced;
     }
     if (desk.working()) rest = std::min(rest, kMs);
+    if (const std::uint64_t next_ns = recording.next_round_ns(); next_ns != 0)
+      rest = std::clamp(next_ns - std::min(next_ns, now_ns), kShortestRest, rest);
     if (!end.gone()) sleep(rest);
   }
   return Left::Gone;

@@ -111,7 +111,7 @@ private:
   std::optional<Left> see_to_door();
   void leave_word();
   void take_unseen(Recording& recording, CollectorResult& result);
-  std::uint64_t rest_after(const Round& round, std::uint64_t since_last_ns);
+  std::uint64_t rest_after(const Round& round, std::uint64_t since_last_ns, bool quiet);
   void release_program();
   Meta known_facts() const;
 

@@ -24,7 +24,16 @@ bool FootprintFollower::sample_when_due(std::uint64_t now_ns) {
   if (now_ns < next_sample_ns_) return false;
   sample();
   next_sample_ns_ = now_ns + sample_every_ns_;
-  return true;
+  return ran_;
+}
+
+void FootprintFollower::note_cpu_time(const Sample& sample) {
+  const std::uint64_t now_ns = monotonic_ns(), used_us = sample.cpu_us - std::min(cpu_us_, sample.cpu_us);
+  ran_ = used_us != 0 || sample.cpu_us == 0; // the kernel may not say
+  ran_since_maps_ |= ran_;
+  if (used_us * 1000 * 100 > now_ns - sampled_ns_) last_busy_ns_ = now_ns;
+  cpu_us_ = sample.cpu_us;
+  sampled_ns_ = now_ns;
 }
 
 void FootprintFollower::sample() {
@@ -32,6 +41,7 @@ void FootprintFollower::sample() {
   if (!sample) return;
   sample->time_us = clock_.plain_us(clock_.now());
   samples_.push_back(*sample);
+  note_cpu_time(*sample);
   virtual_bytes_ = sample->virtual_bytes;
   if (sample->rss_bytes != rss_bytes_) peak_rss_bytes_ = std::max(peak_rss_bytes_, proc_.peak_rss_bytes());
   rss_bytes_ = sample->rss_bytes;
@@ -48,9 +58,10 @@ void FootprintFollower::look(std::uint64_t now_ns, bool busy) {
   const std::uint64_t most_ns = busy ? 2 * kMs : 20 * kMs;
   if (pages_.looking()) return look_at_pages(most_ns);
   if (!maps_.reading()) {
-    if (!pages_wanted_ && !maps_pace_.due(now_ns, virtual_bytes_)) return;
+    if (!pages_wanted_ && !(ran_since_maps_ && maps_pace_.due(now_ns, virtual_bytes_))) return;
     // Stamped before it is read: what is mapped meanwhile has an event behind it.
     maps_.begin(clock_.plain_us(clock_.now()));
+    ran_since_maps_ = false;
   }
   read_maps(now_ns, most_ns);
 }

@@ -21,8 +21,10 @@ public:
   // All must outlive it. `run_time` is shown the names of what is mapped.
   FootprintFollower(const ProcFiles& proc, const TickClock& clock, TapeSink& sink, RunTimeWatch& run_time);
 
-  // Takes a sample if it is time for one; whether it was.
+  // Takes a sample if it is time for one. True: it was, and the program has run since the last.
   bool sample_when_due(std::uint64_t now_ns);
+  // When the program last used more than a hundredth of a core, as far as samples show.
+  std::uint64_t last_busy_ns() const { return last_busy_ns_; }
   void sample();
   // Reads on in the mappings or the pages if it is time for that, and for a short time only; shorter still when `busy`.
   void look(std::uint64_t now_ns, bool busy);
@@ -36,6 +38,7 @@ private:
   void read_maps(std::uint64_t now_ns, std::uint64_t most_ns);
   void look_at_pages(std::uint64_t most_ns);
   void finish_looking();
+  void note_cpu_time(const Sample& sample);
 
   const ProcFiles& proc_;
   const TickClock& clock_;
@@ -54,6 +57,11 @@ private:
   std::uint64_t rss_bytes_ = 0; // of the last sample
   std::uint64_t peak_rss_bytes_ = 0, peak_rss_written_ = 0;
   std::uint64_t virtual_bytes_ = 0; // of the last sample
+  std::uint64_t cpu_us_ = 0;        // likewise
+  std::uint64_t sampled_ns_ = 0;    // when that was
+  std::uint64_t last_busy_ns_ = 0;
+  bool ran_ = true;            // it has run between the last sample and the one before
+  bool ran_since_maps_ = true; // and since its mappings were read
 
   std::vector<Sample> samples_;
   std::uint64_t samples_taken_ = 0;

@@ -35,6 +35,8 @@ constexpr std::size_t kEndedThreadsPerBlock = 1024;
 constexpr std::size_t kNamesPerUpkeep = 256;
 constexpr std::size_t kThreadsPerUpkeep = 1024; // that the kernel is asked for
 constexpr std::size_t kMarksPerChunk = 8192;
+constexpr std::uint64_t kFewRecords = 64;
+constexpr std::uint64_t kQuietAfter = 2000 * kMs;
 
 ClockReading program_clock(const wire::Header& header, bool is_tsc) {
   const ClockReading start{header.clock_base_ticks.load(std::memory_order_relaxed),
@@ -86,6 +88,7 @@ void Recording::tell_watcher() {
   WatcherWish wish = facts_.watcher->on_round(clock_.plain_us(clock_.now()));
   for (Mark& mark : wish.marks) builder_->marks().add_own(std::move(mark));
   wants_stop_ |= wish.stop_program;
+  next_round_ns_ = wish.next_us != 0 ? facts_.tape_start_ns + wish.next_us * 1000 : 0;
 }
 
 void Recording::CountOnly::consume(std::span<RingItem> items) {
@@ -119,6 +122,7 @@ Round Recording::step(std::uint64_t now_ns) {
   clock_.calibrate();
   clock_.believe_until_now();
   const Round round = rings_.round(clock_, consumer());
+  if (round.more || round.fullest > kFewRecords) last_records_ns_ = now_ns;
   take_thread_names();
   if (failed()) desk_.close();
   write_modules();
@@ -128,6 +132,10 @@ Round Recording::step(std::uint64_t now_ns) {
   if (builder_->marks().waiting().size() >= kMarksPerChunk) write_marks();
   keep_house(now_ns, round.more || round.fullest > memory_.config().ring_records / 16);
   return round;
+}
+
+bool Recording::is_quiet(std::uint64_t now_ns) const {
+  return now_ns >= std::max(last_records_ns_, footprint_.last_busy_ns()) + kQuietAfter;
 }
 
 void Recording::catch_up() {

@@ -74,6 +74,10 @@ public:
   const TapeSink& sink() const { return sink_; }
   ModuleFiles& files() { return files_; }
   RunTimeWatch& run_time() { return run_time_; }
+  // Neither records nor CPU time of the program to speak of, for so long that step() may come more rarely.
+  bool is_quiet(std::uint64_t now_ns) const;
+  // When the watcher wants the next step() at the latest, CLOCK_MONOTONIC; 0: any time.
+  std::uint64_t next_round_ns() const { return next_round_ns_; }
   // A thread of the program waits for an answer: step() again soon.
   bool is_awaited(std::uint64_t now_ns) { return !failed() && desk_.is_awaited(now_ns); }
   std::uint64_t cpu_samples() const { return builder_->cpu().taken_in(); }
@@ -161,6 +165,8 @@ private:
   std::uint32_t threads_written_ = 0;
   std::uint64_t end_us_ = 0;
   bool wants_stop_ = false;
+  std::uint64_t next_round_ns_ = 0;
+  std::uint64_t last_records_ns_ = 0; // more than a few were in a ring
 };
 
 } // namespace heaptape

@@ -60,6 +60,16 @@ TEST_F(RecordingTest, AClockThatSomebodyWroteOverMakesNoLongRecording) {
   EXPECT_LT(recording.finish(Ending::Exited, 0, "").duration_us, std::uint64_t{3'600'000'000}) << "an hour";
 }
 
+TEST_F(RecordingTest, AProgramThatHasMadeNoRecordsForSecondsIsQuiet) {
+  Recording recording(program.memory, *writer, facts());
+  FakeThread thread(program, 0, own_tid(), 1 * kUs);
+  for (std::uint64_t i = 1; i <= 100; ++i) thread.malloc((10 + i) * kUs, i << 16, 100);
+  const std::uint64_t now_ns = monotonic_ns();
+  recording.step(now_ns);
+  EXPECT_FALSE(recording.is_quiet(now_ns));
+  EXPECT_TRUE(recording.is_quiet(now_ns + 60'000'000'000));
+}
+
 TEST_F(RecordingTest, ATapeHoldsAllThatHappened) {
   program.module("", 0x5000, 0x9000);
   const std::uint32_t main = program.node(0, 0x5100), f = program.node(main, 0x5200);

@@ -38,17 +38,6 @@ void append(const std::string& folder, const std::string& line) {
   if (file) (void)!::write(file.get(), line.data(), line.size());
 }
 
-const char* name_of(Ending ending) {
-  switch (ending) {
-  case Ending::Exited: return "exited";
-  case Ending::Killed: return "killed";
-  case Ending::Replaced: return "replaced";
-  case Ending::CollectorStopped: return "collector stopped";
-  case Ending::Unknown: break;
-  }
-  return "unknown";
-}
-
 } // namespace
 
 void list_start(const std::string& folder, const RunListStart& start) {
@@ -65,7 +54,7 @@ void list_end(const std::string& folder, pid_t pid, const std::string& name, con
   append(folder, "{\"end\":" + std::to_string(::getpid()) + ",\"pid\":" + std::to_string(pid) + ",\"name\":" +
                      quoted(name) + ",\"tape\":" + quoted(tape) + ",\"events\":" + number(summary.events) +
                      ",\"peak_bytes\":" + number(summary.peak_bytes) + ",\"live_bytes\":" + number(summary.live_bytes) +
-                     ",\"ending\":" + quoted(name_of(summary.ending)) +
+                     ",\"ending\":" + quoted(ending_name(summary.ending)) +
                      ",\"detail\":" + std::to_string(summary.ending_detail) + "}\n");
 }
 

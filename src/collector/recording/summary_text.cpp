@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 
+#include "base/characters.h"
 #include "base/signal_name.h"
 #include "wire/loss_name.h"
 
@@ -78,7 +80,7 @@ std::string losses_text(const Summary& summary) {
 
 // One write call, so that lines of two processes do not mix.
 void print_line(const std::string& text) {
-  const std::string line = "heaptape: " + text + "\n";
+  const std::string line = "heaptape: " + printable(text) + "\n"; // names of files and programs may hold anything
   (void)!::write(STDERR_FILENO, line.data(), line.size());
 }
 
@@ -116,6 +118,8 @@ void print_result(const CollectorResult& result, bool quiet) {
   if (!result.run.empty()) return; // `heaptape record` shows the whole run
   const bool recorded = !result.tape.empty() || (result.attached && result.problem.empty()); // maybe for a log alone
   if (recorded) print_line(summary_text(result));
+  if (!result.tape.empty() && ::access(result.tape.c_str(), F_OK) != 0 && errno == ENOENT)
+    print_line("the tape is gone: '" + result.tape + "' was removed or renamed while it was being written");
   for (const std::string& sentence : result.unseen) print_line(sentence);
   if (result.before.empty()) return;
   std::string before = "earlier in the same run: ";

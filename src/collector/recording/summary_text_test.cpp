@@ -81,5 +81,12 @@ TEST(SummaryText, AnEmptyRecordingDividesByNothing) {
                                   "heaptape.sqlite3.4711.tape (900 B)");
 }
 
+// A program whose name is an escape sequence coloured the terminal of who recorded it.
+TEST(PrintLine, NamesAreShownAndNotObeyed) {
+  testing::internal::CaptureStderr();
+  print_line("-> heaptape.ev\033[31mil\nname.tape");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "heaptape: -> heaptape.ev\\x1b[31mil\\x0aname.tape\n");
+}
+
 } // namespace
 } // namespace heaptape

@@ -8,6 +8,7 @@
 
 #include "analysis/index/index.h"
 #include "analysis/moment/cpu_times.h"
+#include "report/figures/worst.h"
 #include "report/names/stack_names.h"
 #include "tape/contents.h"
 #include "tape/reader.h"
@@ -15,6 +16,13 @@
 namespace heaptape {
 
 // All of it outlives the export.
+// A list of functions that stand out, as the first page has it.
+struct ExportList {
+  std::string title, note; // "Regrown"; what the figures are and what to do about them
+  Measure measure = Measure::Bytes;
+  Worst worst{};
+};
+
 struct ExportInput {
   const TapeReader& tape;
   const Index& index;
@@ -22,6 +30,8 @@ struct ExportInput {
   const std::vector<Mark>& marks;
   const std::vector<StackTime>* cpu = nullptr; // of the formats that know CPU time: it, and not the heap
   bool fold_plumbing = false; // html and folded: leave out what works for others (report/names/charged_function.h)
+
+  std::vector<ExportList> lists{}; // html: shown above the pictures
 
   const Findings& findings() const { return index.findings; }
 };

@@ -247,6 +247,25 @@ void write_histograms(Sink& sink, const Findings& findings) {
   });
 }
 
+void write_lists(Sink& sink, const std::vector<ExportList>& lists, Labels& labels) {
+  write_list(sink, "lists", lists, [&](const ExportList& list) {
+    sink.add("{\"title\":");
+    sink.json(list.title);
+    sink.add(",\"note\":");
+    sink.json(list.note);
+    const Worst& worst = list.worst;
+    sink.print(",\"of\":{},\"total\":{},\"others\":[{},{},{}]", list.measure == Measure::Blocks ? 2 : 1,
+               measured(worst.total, list.measure), worst.others, worst.others_cost.bytes, worst.others_cost.blocks);
+    write_list(sink, "rows", worst.rows, [&](const WorstRow& row) {
+      sink.print("[{},{},{},", row.has_frame ? labels.number_of(row.frame) : labels.number_of_text("(no stack)"),
+                 row.cost.bytes, row.cost.blocks);
+      sink.json(row.counted);
+      sink.add("]");
+    });
+    sink.add("}");
+  });
+}
+
 // A script element ends at the first "</script", wherever that stands, so no text may hold a '<'. In JSON it can only
 // stand in a string, where it may be written as a number.
 std::string without_markup(std::string_view json) {
@@ -282,6 +301,7 @@ std::string facts_of(const ExportInput& input) {
     write_costs(sink, function.total);
     sink.add("]\n");
   });
+  write_lists(sink, input.lists, labels);
   write_threads(sink, input);
   write_histograms(sink, input.findings());
   sink.add(",\n\"labels\":[");

@@ -1,4 +1,4 @@
-// The parts of the HTML page, web/page.html, page.css and page.js, and of the flame graph, made into text by tools/embed_texts.py at build
+// The parts of the HTML page, web/page.html, page.css and page/*.js, and of the flame graph, made into text by tools/embed_texts.py at build
 // time.
 #pragma once
 

@@ -23,11 +23,19 @@ bool is_plumbing(const StackNames& names, FrameId id) {
 
 bool is_nameless(const StackNames& names, FrameId frame) { return names[frame].linkage_name.empty(); }
 
-// A function without a name whose caller is plumbing of the same module, or allocates by its name: its helper.
-bool helps_plumbing(Plumbing& plumbing, FrameId frame, FrameId caller) {
+// A function without a name whose caller is plumbing of the same module, or allocates by its name: its helper. In a stripped library a
+// helper has helpers of its own: g_realloc <- glib+0x404f4 <- glib+0x407f0 <- g_hash_table_insert.
+bool helps_plumbing(Plumbing& plumbing, std::span<const FrameId> frames) {
+  constexpr std::size_t kMostHelpers = 8;
   const StackNames& names = plumbing.names();
-  if (!is_nameless(names, frame) || is_nameless(names, caller) || !plumbing(caller)) return false;
-  return names[frame].module == names[caller].module || is_named_after_allocating(names[caller].linkage_name);
+  if (!is_nameless(names, frames[0])) return false;
+  std::size_t at = 1;
+  while (at < frames.size() && at < kMostHelpers && is_nameless(names, frames[at]) &&
+         names[frames[at]].module == names[frames[0]].module)
+    ++at;
+  if (at == frames.size() || is_nameless(names, frames[at]) || !plumbing(frames[at])) return false;
+  return names[frames[0]].module == names[frames[at]].module ||
+         (at == 1 && is_named_after_allocating(names[frames[at]].linkage_name));
 }
 
 bool runs_python_function(const StackNames& names, std::span<const FrameId> frames) {
@@ -76,7 +84,7 @@ std::size_t charged_frame(Plumbing& plumbing, std::span<const FrameId> frames) {
   const StackNames& names = plumbing.names();
   for (std::size_t i = 0; i < frames.size(); ++i) {
     if (plumbing(frames[i])) continue;
-    if (i + 1 < frames.size() && helps_plumbing(plumbing, frames[i], frames[i + 1])) continue;
+    if (helps_plumbing(plumbing, frames.subspan(i))) continue;
     if (runs_python_function(names, frames.subspan(i))) continue;
     const std::string around = enclosing_function(names[frames[i]].linkage_name);
     if (around.empty()) return i;

@@ -60,6 +60,19 @@ TEST(ChargedFunction, TheLoopOfPythonGivesWayToTheFunctionItRuns) {
   EXPECT_EQ(charged(program, {"main", "_PyEval_EvalFrameDefault", "PyList_Append"}), "_PyEval_EvalFrameDefault");
 }
 
+// g_hash_table_insert of a stripped glib: "libglib-2.0.so.0+0x404f4" was charged with all hash tables of a program.
+TEST(ChargedFunction, HelpersWithoutNamesInAStrippedLibraryAreNotCharged) {
+  Stacks program;
+  program.add_function("load");
+  program.add_module("/usr/lib/libglib-2.0.so.0");
+  for (const char* name : {"g_realloc", "g_hash_table_insert", "g_application_run"}) program.add_function(name);
+  for (const char* key : {"maybe_resize", "resize", "realloc_arrays", "activate"}) program.add_place(key, {});
+  EXPECT_EQ(charged(program, {"load", "g_hash_table_insert", "maybe_resize", "resize", "realloc_arrays", "g_realloc"}),
+            "load");
+  EXPECT_TRUE(charged(program, {"load", "g_application_run", "activate", "g_realloc"}).starts_with("libglib-2.0.so.0+"))
+      << "its caller is not plumbing";
+}
+
 TEST(ChargedFunction, FoldingLeavesTheChargedFunctionAndThoseThatCalledIt) {
   Stacks program;
   const StackId id = program.stack({"main", kPush, "visit", kPush, "xmalloc"});

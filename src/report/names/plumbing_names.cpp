@@ -1,203 +1,15 @@
 #include "report/names/plumbing_names.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <utility>
 
+#include "report/names/plumbing_tables.h"
 #include "symbols/demangle.h"
 
 namespace heaptape {
 namespace {
 
-using Text = std::string_view;
-
-// Libraries that allocate on behalf of their caller.
-constexpr std::array kModules = std::to_array<Text>({"libc.so", "libc-", "libstdc++.so", "libc++.so", "libc++abi.so",
-                                                     "ld-linux", "ld-musl", "libgcc_s.so", "libpthread", "libdruntime-",
-                                                     "libphobos2", "libgphobos.so", "libgdruntime.so", "libstd-"});
-
-// C++ and Rust: the outermost scope of the function, or of the type it belongs to.
-constexpr std::array kScopes =
-    std::to_array<Text>({"std::", "__gnu_cxx::", "__cxxabiv1::", "boost::", "absl::", "fmt::", "folly::", "alloc::",
-                         "core::", "hashbrown::", "QtPrivate::", "QHashPrivate::", "QtSharedPointer::", "__rustc::"});
-
-// Classes that hold things, not in a scope of their own.
-constexpr std::array kClasses = std::to_array<Text>({"QArrayData",
-                                                     "QTypedArrayData",
-                                                     "QArrayDataPointer",
-                                                     "QArrayDataOps",
-                                                     "QGenericArrayOps",
-                                                     "QPodArrayOps",
-                                                     "QMovableArray",
-                                                     "QCommonArrayOps",
-                                                     "QString",
-                                                     "QStringBuilder",
-                                                     "QStringList",
-                                                     "QByteArray",
-                                                     "QList",
-                                                     "QListData",
-                                                     "QVector",
-                                                     "QHash",
-                                                     "QHashData",
-                                                     "QMultiHash",
-                                                     "QMap",
-                                                     "QMapData",
-                                                     "QMapDataBase",
-                                                     "QMultiMap",
-                                                     "QMapNode",
-                                                     "QMapNodeBase",
-                                                     "QSet",
-                                                     "QLinkedList",
-                                                     "QVarLengthArray",
-                                                     "QSharedPointer",
-                                                     "QScopedPointer",
-                                                     "QVariant",
-                                                     "QContiguousCache"});
-
-// D: druntime and Phobos.
-constexpr std::array kModulesOfD = std::to_array<Text>({"core.", "object.", "std.", "rt.", "gc.", "ldc.", "gcc."});
-
-// C functions, by how they begin. Whole families: what makes a list or a string makes it for its caller.
-constexpr std::array kBeginnings = std::to_array<Text>({"operator new",
-                                                        "__rust_",
-                                                        "__rdl_",
-                                                        "__rg_",
-                                                        "__cxa_",
-                                                        "_d_new",
-                                                        "_d_array",
-                                                        "_d_alloc",
-                                                        "_d_assoc",
-                                                        "_d_append",
-                                                        "_d_delegate",
-                                                        "_d_callfinalizer",
-                                                        "_aaGet",
-                                                        "_aaNew",
-                                                        "gc_malloc",
-                                                        "gc_qalloc",
-                                                        "gc_calloc",
-                                                        "gc_realloc",
-                                                        "gc_extend",
-                                                        "g_malloc",
-                                                        "g_realloc",
-                                                        "g_try_",
-                                                        "g_slice_",
-                                                        "g_strdup",
-                                                        "g_strndup",
-                                                        "g_strconcat",
-                                                        "g_strjoin",
-                                                        "g_strsplit",
-                                                        "g_strv_",
-                                                        "g_memdup",
-                                                        "g_array_",
-                                                        "g_ptr_array_",
-                                                        "g_byte_array_",
-                                                        "g_hash_table_",
-                                                        "g_string_",
-                                                        "g_list_",
-                                                        "g_slist_",
-                                                        "g_queue_",
-                                                        "g_tree_",
-                                                        "g_sequence_",
-                                                        "g_bytes_",
-                                                        "g_variant_",
-                                                        "g_intern_",
-                                                        "g_quark_",
-                                                        "g_value_",
-                                                        "g_error_new",
-                                                        "g_build_",
-                                                        "g_object_new",
-                                                        "g_type_create_instance",
-                                                        "g_once_",
-                                                        "qMalloc",
-                                                        "qRealloc",
-                                                        "PyMem_",
-                                                        "_PyMem_",
-                                                        "PyObject_Malloc",
-                                                        "PyObject_Calloc",
-                                                        "PyObject_Realloc",
-                                                        "_PyObject_Malloc",
-                                                        "_PyObject_Calloc",
-                                                        "_PyObject_Realloc",
-                                                        "_PyObject_New",
-                                                        "PyObject_Init",
-                                                        "_PyObject_GC_",
-                                                        "PyObject_GC_",
-                                                        "_PyGC_",
-                                                        "PyType_GenericAlloc",
-                                                        "_PyType_Alloc",
-                                                        "PyType_GenericNew",
-                                                        "PyUnicode_",
-                                                        "_PyUnicode_",
-                                                        "_PyUnicodeWriter_",
-                                                        "PyBytes_",
-                                                        "_PyBytes_",
-                                                        "_PyBytesWriter_",
-                                                        "PyByteArray_",
-                                                        "PyList_",
-                                                        "_PyList_",
-                                                        "PyTuple_",
-                                                        "_PyTuple_",
-                                                        "PyDict_",
-                                                        "_PyDict_",
-                                                        "PySet_",
-                                                        "_PySet_",
-                                                        "PyLong_",
-                                                        "_PyLong_",
-                                                        "PyFloat_",
-                                                        "PyComplex_",
-                                                        "PyCell_",
-                                                        "PyMethod_New",
-                                                        "PyCMethod_New",
-                                                        "PyCFunction_New",
-                                                        "PySlice_New",
-                                                        "PyWeakref_New",
-                                                        "_PyArena_",
-                                                        "PyArena_",
-                                                        "_PyStack_"});
-
-// C functions, and static ones of CPython that have no prefix.
-constexpr std::array kNames = std::to_array<Text>({"list_resize",
-                                                   "list_append",
-                                                   "list_extend",
-                                                   "app1",
-                                                   "list_new_prealloc",
-                                                   "new_keys_object",
-                                                   "dictresize",
-                                                   "insertdict",
-                                                   "insert_to_emptydict",
-                                                   "insertion_resize",
-                                                   "new_dict",
-                                                   "new_dict_with_shared_keys",
-                                                   "dict_new",
-                                                   "dict_new_presized",
-                                                   "set_table_resize",
-                                                   "set_add_entry",
-                                                   "make_new_set",
-                                                   "unicode_decode_utf8",
-                                                   "unicode_concatenate",
-                                                   "resize_compact",
-                                                   "unicode_resize",
-                                                   "unicode_char",
-                                                   "tuple_alloc",
-                                                   "gc_alloc",
-                                                   "long_alloc",
-                                                   "resize_buffer",
-                                                   "block_new",
-                                                   "allocate_from_new_pool",
-                                                   "_PyDictKeys_DecRef",
-                                                   "asprintf",
-                                                   "vasprintf",
-                                                   "xasprintf",
-                                                   "xvasprintf",
-                                                   "__asprintf_chk",
-                                                   "__vasprintf_chk",
-                                                   "getline",
-                                                   "getdelim",
-                                                   "realpath",
-                                                   "fopen"});
-
-constexpr std::array kWords = std::to_array<Text>({"alloc", "strdup", "strndup", "memdup"});
+using namespace plumbing;
 
 template <class List>
 bool begins_with_any(Text text, const List& beginnings) {
@@ -282,6 +94,38 @@ Text without_attributes(Text name) {
   return name;
 }
 
+// "operator+(QString const&, QString const&)": of no scope, but of a class.
+bool is_operator_of_class(Text full) {
+  if (!full.starts_with("operator") || full.starts_with("operator new") || full.starts_with("operator delete"))
+    return false;
+  const std::size_t open = full.find('(');
+  if (open == full.npos) return false;
+  const Text type = full.substr(open + 1);
+  return is_any(type.substr(0, std::min(type.find_first_of(" &<,)"), type.size())), kClasses);
+}
+
+// No demangler knows what "string_view::operator T()" of absl is called; its outermost scope can be read all the same.
+bool is_nested_in_scope(Text linkage_name) {
+  if (!linkage_name.starts_with("_ZN")) return false;
+  linkage_name.remove_prefix(linkage_name.starts_with("_ZNK") ? 4 : 3);
+  if (linkage_name.starts_with("St")) return true;
+  std::size_t length = 0, digits = 0;
+  for (; digits < linkage_name.size() && digits < 4 && std::isdigit(static_cast<unsigned char>(linkage_name[digits]));
+       ++digits)
+    length = length * 10 + static_cast<std::size_t>(linkage_name[digits] - '0');
+  return digits != 0 && is_any(std::string(linkage_name.substr(digits, length)) + "::", kScopes);
+}
+
+// Releases of absl have an inline namespace of their own: absl::lts_20220623::, absl::debian3::.
+std::string without_release(std::string name) {
+  for (const Text release : {"absl::lts_", "absl::debian"}) {
+    if (!name.starts_with(release)) continue;
+    const std::size_t end = name.find("::", release.size());
+    if (end != name.npos) return "absl" + name.substr(end);
+  }
+  return name;
+}
+
 bool contains(Text text, Text part) { return text.find(part) != text.npos; }
 
 } // namespace
@@ -303,9 +147,10 @@ bool is_plumbing_function(std::string_view linkage_name) {
   if (full.starts_with('<')) return is_plumbing_of_rust(full);
   // "alloc::slice::<impl ToOwned for [T]>::to_owned": the short form begins elsewhere. In C++ a return type may come first.
   if (is_of_rust(linkage_name) && begins_with_any(full, kScopes)) return true;
+  if (full == linkage_name && is_nested_in_scope(linkage_name)) return true;
   const std::string name = short_name(full);
-  return begins_with_any(name, kScopes) || begins_with_any(name, kBeginnings) || is_any(Text(name), kNames) ||
-         is_of_class(name) || is_named_after_allocating(linkage_name);
+  return begins_with_any(name, kScopes) || is_operator_of_class(full) || begins_with_any(name, kBeginnings) ||
+         is_any(Text(name), kNames) || is_of_class(name) || is_named_after_allocating(linkage_name);
 }
 
 bool is_python_loop(std::string_view linkage_name) {
@@ -343,73 +188,7 @@ std::string_view container_made_by(std::string_view linkage_name) {
     if (type.starts_with("alloc::sync::Arc") || type.starts_with("alloc::rc::Rc")) return "shared object";
     return {};
   }
-  const std::string name = short_name(full);
-  static constexpr std::pair<Text, Text> kContainers[] = {{"std::vector", "vector"},
-                                                          {"std::_Vector_base", "vector"},
-                                                          {"std::__1::vector", "vector"},
-                                                          {"std::string", "string"},
-                                                          {"std::__cxx11::basic_string", "string"},
-                                                          {"std::basic_string", "string"},
-                                                          {"std::__1::basic_string", "string"},
-                                                          {"std::__1::string", "string"},
-                                                          {"std::wstring", "string"},
-                                                          {"std::map", "map node"},
-                                                          {"std::multimap", "map node"},
-                                                          {"std::set", "set node"},
-                                                          {"std::multiset", "set node"},
-                                                          {"std::_Rb_tree", "map node"},
-                                                          {"std::__1::__tree", "map node"},
-                                                          {"std::__1::map", "map node"},
-                                                          {"std::unordered_", "hash node"},
-                                                          {"std::_Hashtable", "hash node"},
-                                                          {"std::__detail::_Hash", "hash node"},
-                                                          {"std::__1::__hash_table", "hash node"},
-                                                          {"std::list", "list node"},
-                                                          {"std::_List", "list node"},
-                                                          {"std::__cxx11::list", "list node"},
-                                                          {"std::__cxx11::_List", "list node"},
-                                                          {"std::__1::list", "list node"},
-                                                          {"std::deque", "deque part"},
-                                                          {"std::_Deque", "deque part"},
-                                                          {"std::__1::deque", "deque part"},
-                                                          {"std::function", "function object"},
-                                                          {"std::_Function", "function object"},
-                                                          {"std::shared_ptr", "shared object"},
-                                                          {"std::__shared", "shared object"},
-                                                          {"std::make_shared", "shared object"},
-                                                          {"std::_Sp_counted", "shared object"},
-                                                          {"std::make_unique", "object"},
-                                                          {"std::any", "any"},
-                                                          {"boost::container::vector", "vector"},
-                                                          {"boost::container::small_vector", "vector"},
-                                                          {"absl::InlinedVector", "vector"},
-                                                          {"absl::inlined_vector_internal", "vector"},
-                                                          {"absl::container_internal", "hash table"},
-                                                          {"absl::lts_20220623::container_internal", "hash table"},
-                                                          {"QString", "string"},
-                                                          {"QByteArray", "byte array"},
-                                                          {"QVector", "vector"},
-                                                          {"QList", "list"},
-                                                          {"QHash", "hash table"},
-                                                          {"QMap", "map node"},
-                                                          {"g_strdup", "string"},
-                                                          {"g_string_", "string"},
-                                                          {"g_array_", "array"},
-                                                          {"g_ptr_array_", "array"},
-                                                          {"g_list_", "list node"},
-                                                          {"g_slist_", "list node"},
-                                                          {"g_hash_table_", "hash table"},
-                                                          {"PyUnicode_", "string"},
-                                                          {"_PyUnicode", "string"},
-                                                          {"PyBytes_", "bytes object"},
-                                                          {"PyList_", "list"},
-                                                          {"list_resize", "list"},
-                                                          {"PyTuple_", "tuple"},
-                                                          {"PyDict_", "dict"},
-                                                          {"_PyDict_", "dict"},
-                                                          {"PyLong_", "int object"},
-                                                          {"_PyLong_", "int object"},
-                                                          {"PyFloat_", "float object"}};
+  const std::string name = without_release(short_name(full));
   for (const auto& [beginning, what] : kContainers) {
     if (name.starts_with(beginning)) return what;
   }

@@ -22,6 +22,8 @@ TEST(PlumbingNames, ContainersAndAlgorithmsOfLibstdcxxAndLibcxx) {
                    "_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE9_M_createERmm",
                    "_ZNSt3__16vectorIiNS_9allocatorIiEEE9push_backB8ne180100ERKi",
                    "_ZNSt3__112basic_stringIcNS_11char_traitsIcEENS_9allocatorIcEEE6appendEPKc",
+                   "_ZNSt3__121__libcpp_operator_newIJmEEEPvDpT_", "_ZNSt3__117__libcpp_allocateEmm",
+                   "_ZNSt3__116allocator_traitsINS_9allocatorIcEEE8allocateERS2_m",
                    "_ZSt11make_sharedI3FooJiEESt10shared_ptrIT_EDpOT0_",
                    "_ZNSt17_Function_handlerIFviEZ4mainEUliE_E9_M_invokeERKSt9_Any_dataOi",
                    "_ZSt13__invoke_implIvZ4mainEUlvE_JEET_St14__invoke_otherOT0_DpOT1_"});
@@ -35,17 +37,30 @@ TEST(PlumbingNames, CodeOfTheProgramIsItsOwnWhateverItIsInstantiatedWith) {
 }
 
 TEST(PlumbingNames, BoostAbslFmtAndQt) {
-  expect_plumbing({"_ZN5boost9container12new_allocatorIiE8allocateEm",
-                   "_ZN5boost11make_sharedI3FooJEEENS_6detail15sp_if_not_arrayIT_E4typeEDpOT0_",
-                   "_ZN4absl12lts_2022062318container_internal12raw_hash_setINS1_17FlatHashSetPolicyIiEENS1_13hash_"
-                   "internal4HashIiEESt8equal_toIiESaIiEE6resizeEm",
-                   "_ZN4absl12lts_202206236StrCatERKNS0_8AlphaNumES3_",
-                   "_ZN3fmt2v97vformatB5cxx11ENS0_17basic_string_viewIcEENS0_17basic_format_argsINS0_20basic_format_"
-                   "contextINS0_8appenderEcEEEE",
-                   "_ZN10QArrayData8allocateEmmm6QFlagsINS_16AllocationOptionEE", "_ZN7QString6appendE5QChar",
-                   "_ZN7QVectorIiE7reallocEi6QFlagsIN10QArrayData16AllocationOptionEE",
-                   "_ZN5QListI7QStringE6appendERKS0_", "_ZN9QHashData12allocateNodeEi", "_Z7qMallocm"});
-  expect_charged({"_ZN10MainWindow4loadERK7QString", "_ZN12QStringCache3getEi", "_ZN9QListView5paintEv"});
+  expect_plumbing(
+      {"_ZN5boost9container13new_allocatorIiE8allocateEm",
+       "_ZN5boost9container22small_vector_allocatorIiNS0_13new_allocatorIvEEvE8allocateEmPKv",
+       "_ZN5boost9container8flat_mapIiNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEESt4lessIiEvEixERKi",
+       "_ZN4absl7debian318container_internal8AllocateILm8ESaISt4pairIKiiEEEEPvPT0_m",
+       "_ZN5boost11make_sharedI3FooJEEENS_6detail15sp_if_not_arrayIT_E4typeEDpOT0_",
+       "_ZN4absl12lts_2022062318container_internal12raw_hash_setINS1_17FlatHashSetPolicyIiEENS1_13hash_"
+       "internal4HashIiEESt8equal_toIiESaIiEE6resizeEm",
+       "_ZN4absl12lts_202206236StrCatERKNS0_8AlphaNumES3_",
+       "_ZN3fmt2v97vformatB5cxx11ENS0_17basic_string_viewIcEENS0_17basic_format_argsINS0_20basic_format_"
+       "contextINS0_8appenderEcEEEE",
+       "_ZN10QArrayData8allocateEmmm6QFlagsINS_16AllocationOptionEE", "_ZN7QString6appendE5QChar",
+       "_ZN7QVectorIiE7reallocEi6QFlagsIN10QArrayData16AllocationOptionEE", "_ZN5QListI7QStringE6appendERKS0_",
+       "_ZN9QHashData12allocateNodeEi", "_Z7qMallocm"});
+  // As Debian's programs have them.
+  expect_plumbing({"_ZNK4absl7debian311string_viewcvNSt7__cxx1112basic_stringIcSt11char_traitsIcET_EEISaIcEEEv",
+                   "_ZN7QString6numberEii", "_ZplRK7QStringS1_", "_ZN9QListData12realloc_growEi",
+                   "_ZN10QArrayData19reallocateUnalignedEPS_mm6QFlagsINS_16AllocationOptionEE",
+                   "_ZN12QMapDataBase10createNodeEiiP12QMapNodeBaseb",
+                   "_ZN9QtPrivate16QStringList_joinEPK11QStringListPK5QChari", "_ZN10QJsonArray6insertEiRK10QJsonValue",
+                   "_ZN11QJsonObject6insertE11QStringViewRK10QJsonValue",
+                   "_ZN13QJsonDocument8fromJsonERK10QByteArrayP15QJsonParseError"});
+  expect_charged({"_ZN9QFileInfoC1ERK7QString", "_ZplRK5MoneyS1_", "_ZNK5absl27string_viewcvT_ISaIcEEEv",
+                  "_ZN10MainWindow4loadERK7QString", "_ZN12QStringCache3getEi", "_ZN9QListView5paintEv"});
 }
 
 TEST(PlumbingNames, RustInsideAngleBracketsToo) {
@@ -73,9 +88,28 @@ TEST(PlumbingNames, DruntimeAndPhobosByTheirModules) {
 }
 
 TEST(PlumbingNames, GlibCPythonAndWrappersOfC) {
-  expect_plumbing({"g_malloc0", "g_slice_alloc", "g_strdup_printf", "g_hash_table_insert", "g_ptr_array_add", "xmalloc",
-                   "sqlite3DbMallocRaw", "my_strdup", "xasprintf", "PyObject_Malloc", "_PyObject_GC_NewVar",
-                   "PyUnicode_New", "PyList_Append", "list_resize", "PyDict_SetItem", "new_keys_object",
+  expect_plumbing({"g_malloc0",
+                   "g_slice_alloc",
+                   "g_key_file_set_value",
+                   "g_time_zone_new_identifier",
+                   "g_vasprintf",
+                   "g_iconv_open",
+                   "g_async_queue_new_full",
+                   "g_uri_parse_relative",
+                   "g_strdup_printf",
+                   "g_hash_table_insert",
+                   "g_ptr_array_add",
+                   "xmalloc",
+                   "sqlite3DbMallocRaw",
+                   "my_strdup",
+                   "xasprintf",
+                   "PyObject_Malloc",
+                   "_PyObject_GC_NewVar",
+                   "PyUnicode_New",
+                   "PyList_Append",
+                   "list_resize",
+                   "PyDict_SetItem",
+                   "new_keys_object",
                    "_PyLong_New"});
   expect_charged(
       {"g_main_context_iteration", "gtk_widget_show", "_PyEval_EvalFrameDefault", "load_file", "py::matrix:/job.py"});
@@ -95,6 +129,8 @@ TEST(PlumbingNames, ContainersSayWhatTheyMake) {
                               "EEEPSt13_Rb_tree_nodeIS2_EDpOT_"),
             "map node");
   EXPECT_EQ(container_made_by("_ZN5alloc3fmt6format12format_inner17h0123456789abcdefE"), "string");
+  EXPECT_EQ(container_made_by("_ZN4absl7debian318container_internal8AllocateILm8ESaISt4pairIKiiEEEEPvPT0_m"),
+            "hash table");
   EXPECT_EQ(container_made_by("xstrdup"), "string");
   EXPECT_EQ(container_made_by("_Znwm"), "");
 }

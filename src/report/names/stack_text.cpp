@@ -10,6 +10,13 @@
 
 namespace heaptape {
 
+namespace {
+
+constexpr std::size_t kWidestName = 60; // columns that names are padded to
+constexpr std::size_t kLeastName = 20;  // that a name keeps on a narrow terminal
+
+} // namespace
+
 std::string frame_location(const StackNames& names, FrameId frame) {
   const NamedFrame& named = names[frame];
   if (named.file.value != 0) {
@@ -43,25 +50,35 @@ std::string StackText::chain(StackId stack, std::size_t callers) {
 }
 
 std::string StackText::frames(StackId stack, std::string_view indent, const TextStyle& style) {
+  struct Row {
+    std::string head, name, tail; // "#3  ", the function, "  file.cpp:7  (inlined)"
+  };
   std::vector<FrameId> frames;
   const StackEnd end = names_.each_frame(stack, [&](FrameId frame) { frames.push_back(frame); });
   const std::size_t digits = std::to_string(frames.empty() ? 0 : frames.size() - 1).size();
-  std::size_t widest = 0;
-  for (const FrameId frame : frames) widest = std::max(widest, columns_of(printable(names_.function(frame))));
-  widest = std::min<std::size_t>(widest, style.width != 0 ? std::max<std::size_t>(style.width / 2, 30) : 60);
-  std::string out;
-  for (std::size_t i = 0; i < frames.size(); ++i) {
-    const NamedFrame& frame = names_[frames[i]];
-    std::string place = frame_location(names_, frames[i]);
+  std::vector<Row> rows;
+  std::size_t name = 0, others = 0; // columns of the widest
+  for (const FrameId id : frames) {
+    const NamedFrame& frame = names_[id];
+    std::string place = frame_location(names_, id);
     if (frame.line != 0 && frame.column != 0) place += ":" + std::to_string(frame.column);
-    const std::string number = "#" + std::to_string(i);
-    std::string line(indent);
-    line += padded_left(number, digits + 1) + "  ";
-    const std::string name = printable(names_.function(frames[i]));
-    line += place.empty() && !frame.inlined ? name : padded_left(name, widest);
-    if (!place.empty()) line += "  " + style.dim(place);
-    if (frame.inlined) line += style.dim("  (inlined)");
-    out += line + "\n";
+    Row& row = rows.emplace_back();
+    row.head = std::string(indent) + padded_left("#" + std::to_string(rows.size() - 1), digits + 1) + "  ";
+    row.name = printable(names_.function(id));
+    row.tail = (place.empty() ? "" : "  " + place) + (frame.inlined ? "  (inlined)" : "");
+    name = std::max(name, columns_of(row.name));
+    others = std::max(others, columns_of(row.head) + columns_of(row.tail));
+  }
+  const auto room = [&](std::size_t taken) {
+    return std::max(style.width > taken ? style.width - taken : 0, kLeastName);
+  };
+  name = std::min(name, style.width == 0 ? kWidestName : room(others));
+  std::string out;
+  for (const Row& row : rows) {
+    std::string shown = row.tail.empty() ? row.name : padded_left(row.name, name);
+    if (style.width != 0 && !row.tail.empty())
+      shown = shortened(shown, room(columns_of(row.head) + columns_of(row.tail)));
+    out += row.head + shown + style.dim(row.tail) + "\n";
   }
   return out + end_text(end, frames.empty(), indent);
 }

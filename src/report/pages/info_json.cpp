@@ -85,6 +85,7 @@ void append_summary(fmt::memory_buffer& out, JsonList& top, const TapeReader& ta
   top.number("live_bytes", summary.live_bytes);
   top.number("live_blocks", summary.live_blocks);
   top.number("peak_rss_bytes", facts.peak_rss_bytes);
+  top.number("recorder_bytes", facts.recorder_bytes);
   top.number("unknown_releases", facts.unknown_releases);
   top.number("forks", tape.forks().size());
   if (tape.inheritance()) {

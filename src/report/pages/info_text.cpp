@@ -83,7 +83,9 @@ private:
       line("CPU", "{} in {}; 'heaptape cpu' shows them", count_of(cpu.samples.size(), "sample"),
            count_of(cpu.segments.size(), "segment"));
     }
-    if (facts_.peak_rss_bytes != 0) line("resident", "{} at most", bytes_text(facts_.peak_rss_bytes));
+    if (facts_.peak_rss_bytes != 0)
+      line("resident", "{} at most{}", bytes_text(facts_.peak_rss_bytes - facts_.recorder_bytes),
+           facts_.recorder_bytes != 0 ? ", without " + bytes_text(facts_.recorder_bytes) + " of heaptape's own" : "");
     if (const auto& forks = tape_.forks(); !forks.empty()) {
       line("forks", "{}, the first after event {}; the children have tapes of their own",
            count_of(forks.size(), "fork"), with_separators(forks.front().event));

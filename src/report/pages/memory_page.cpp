@@ -7,7 +7,7 @@
 #include "analysis/moment/heap_cursor.h"
 #include "base/number_text.h"
 #include "report/figures/worst_text.h"
-#include "report/pages/overview_sections.h"
+#include "report/pages/runtime_text.h"
 
 namespace heaptape {
 namespace {
@@ -127,21 +127,20 @@ std::vector<StackCost> total_peak_costs(const TapeView& view) {
   return costs;
 }
 
-MemoryPage make_memory_page(const TapeView& view, FrameFilter& filter) {
+MemoryPage make_memory_page(const TapeView& view, FrameFilter& filter, bool show_runtime) {
   MemoryPage page;
-  const auto worst = [&](std::vector<StackCost> costs, std::size_t rows) {
+  RuntimePools pools(view.names());
+  const auto worst = [&](std::vector<StackCost> costs, std::vector<RuntimePool>* runtime) {
     filter.apply(view.names(), costs);
-    return worst_functions(view.names(), costs, {.rows = rows, .least_percent = 0.1});
+    if (runtime != nullptr && !show_runtime) *runtime = pools.take_from(costs);
+    return worst_functions(view.names(), costs, {.rows = 5, .least_percent = 0.1});
   };
   page.ledger = memory_ledger_of(view);
   if (page.ledger) {
-    std::vector<StackCost> blocks = costs_of_blocks(page.ledger->blocks);
-    filter.apply(view.names(), blocks);
-    page.runtime = RuntimePools(view.names()).take_from(blocks);
-    page.heap = worst(std::move(blocks), 5);
-    page.mappings = worst(costs_of_mappings(page.ledger->mappings), 5);
+    page.heap = worst(costs_of_blocks(page.ledger->blocks), &page.runtime);
+    page.mappings = worst(costs_of_mappings(page.ledger->mappings), nullptr);
   }
-  if (view.findings().total_peak) page.total_peak = worst(total_peak_costs(view), 5);
+  if (view.findings().total_peak) page.total_peak = worst(total_peak_costs(view), &page.total_peak_runtime);
   return page;
 }
 
@@ -194,7 +193,8 @@ std::string total_peak_text(const TapeView& view, const MemoryPage& page, const 
   return style.bold("Heap plus mappings at their peak") +
          style.dim(", " + bytes_text(peak.bytes) + " at " + duration_text(peak.time_us) +
                    ", by function; tree: 'heaptape peak --with-mappings'") +
-         "\n" + worst_text(view.names(), page.total_peak, Measure::Bytes, style);
+         "\n" + worst_text(view.names(), page.total_peak, Measure::Bytes, style) +
+         runtime_line(page.total_peak_runtime, style);
 }
 
 void write_memory_page_json(JsonWriter& json, const TapeView& view, const MemoryPage& page) {
@@ -215,6 +215,7 @@ void write_memory_page_json(JsonWriter& json, const TapeView& view, const Memory
     json.key("total_peak").begin_object().field("bytes", peak->bytes).field("heap_bytes", peak->heap_bytes);
     json.field("mapping_bytes", peak->mapping_bytes()).field("event", peak->event).field("time_us", peak->time_us);
     write_worst_json(json.key("worst"), view.names(), page.total_peak);
+    write_runtime_json(json.key("runtime"), page.total_peak_runtime);
     json.end_object();
   }
 }

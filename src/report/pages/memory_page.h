@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "analysis/space/memory_ledger.h"
 #include "report/figures/costs.h"
@@ -21,8 +22,10 @@ struct MemoryPage {
   Worst heap{}, mappings{};             // of the ledger, by function
   std::vector<RuntimePool> runtime{};   // what of the ledger's heap runtimes keep for themselves; not in `heap`
   Worst total_peak{}; // heap and mappings together at their peak; of nothing when there are no mappings
+  std::vector<RuntimePool> total_peak_runtime{}; // of runtimes, set apart from the functions
 };
-MemoryPage make_memory_page(const TapeView& view, FrameFilter& filter);
+// `show_runtime`: pools of runtimes stand among the functions.
+MemoryPage make_memory_page(const TapeView& view, FrameFilter& filter, bool show_runtime);
 
 // In the head of the page: "498.1 MB at its peak, at 1.92 s; ..."
 std::string resident_line(const MemoryLedger& ledger);

@@ -7,6 +7,7 @@
 #include "base/number_text.h"
 #include "report/figures/worst_text.h"
 #include "report/pages/loss_text.h"
+#include "report/pages/runtime_text.h"
 #include "report/pages/tape_facts.h"
 #include "report/text/inherited_text.h"
 #include "tape/python_remark.h"
@@ -142,7 +143,7 @@ Overview make_overview(const TapeView& view, const OverviewRequest& request) {
   overview.is_running = request.is_running && !view.tape().summary();
   overview.ending = ending_of_run(view.tape(), request.is_running);
   const Findings& findings = view.findings();
-  overview.memory = make_memory_page(view, request.filter);
+  overview.memory = make_memory_page(view, request.filter, request.show_runtime);
   for (const ThreadFigures& thread : findings.by_thread) {
     overview.short_lived += thread.short_lived;
     overview.temporary += thread.temporary;
@@ -239,6 +240,7 @@ void write_overview_json(JsonWriter& json, const TapeView& view, const Overview&
   json.field("unknown_releases", truly_unknown(view.tape(), totals.unknown_releases))
       .field("lost_events", overview.lost_events);
   json.field("cut_stacks", overview.cut_stacks).field("finished", view.tape().summary().has_value());
+  if (!overview.ending.empty()) json.field("ending", std::string_view(overview.ending));
   if (view.tape().inheritance()) write_inheritance_json(json.key("inherited"), *view.tape().inheritance());
   write_memory_page_json(json, view, overview.memory);
   json.key("not_seen").begin_array();
@@ -248,6 +250,11 @@ void write_overview_json(JsonWriter& json, const TapeView& view, const Overview&
   json.key("worst").begin_object();
   for (const OverviewSection& part : overview.sections) {
     write_worst_json(json.key(part.name), view.names(), part.worst);
+  }
+  json.end_object().key("others").begin_object(); // of each list, what is below its rows
+  for (const OverviewSection& part : overview.sections) {
+    json.key(part.name).begin_object().field("functions", part.worst.others);
+    json.field("bytes", part.worst.others_cost.bytes).field("blocks", part.worst.others_cost.blocks).end_object();
   }
   json.end_object().key("runtime").begin_object();
   for (const OverviewSection& part : overview.sections) {

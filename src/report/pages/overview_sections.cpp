@@ -2,6 +2,7 @@
 
 #include "base/number_text.h"
 #include "report/figures/worst_text.h"
+#include "report/pages/runtime_text.h"
 
 namespace heaptape {
 namespace {
@@ -168,19 +169,8 @@ std::string section_text(const StackNames& names, const OverviewSection& section
   std::string out = style.bold(section.title) + style.dim(note) + "\n";
   out += section.worst.rows.empty() ? "  nothing\n" : worst_text(names, section.worst, section.measure, style);
   // The lists of what there was at a moment add up to it; the others are about what can be done.
-  if (section.runtime.empty() || (section.name != "peak" && section.name != "leaks")) return out;
-  std::string line = "  besides the runtime's own: " + runtime_pools_text(section.runtime);
-  if (style.width != 0) line = shortened(line, style.width);
-  return out + style.dim(line) + "\n";
-}
-
-void write_runtime_json(JsonWriter& json, const std::vector<RuntimePool>& pools) {
-  json.begin_array();
-  for (const RuntimePool& pool : pools) {
-    json.begin_object().field("name", pool.name).field("bytes", pool.cost.bytes);
-    json.field("blocks", pool.cost.blocks).end_object();
-  }
-  json.end_array();
+  if (section.name != "peak" && section.name != "leaks") return out;
+  return out + runtime_line(section.runtime, style);
 }
 
 } // namespace heaptape

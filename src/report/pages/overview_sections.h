@@ -34,7 +34,5 @@ struct OverviewRequest {
 std::vector<OverviewSection> make_overview_sections(const TapeView& view, const OverviewRequest& request);
 
 std::string section_text(const StackNames& names, const OverviewSection& section, const TextStyle& style);
-// An array of pools: name, bytes, blocks.
-void write_runtime_json(JsonWriter& json, const std::vector<RuntimePool>& pools);
 
 } // namespace heaptape

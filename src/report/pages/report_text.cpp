@@ -4,6 +4,7 @@
 
 #include "base/number_text.h"
 #include "report/figures/tree_text.h"
+#include "report/pages/runtime_text.h"
 #include "report/text/change_text.h"
 #include "report/text/json_writer.h"
 #include "report/text/mark_text.h"

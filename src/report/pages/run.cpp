@@ -17,7 +17,6 @@
 #include <thread>
 #include <utility>
 
-#include "analysis/space/memory_ledger.h"
 #include "base/path_text.h"
 #include "report/pages/tape_facts.h"
 #include "tape/reader.h"
@@ -69,8 +68,7 @@ RunProcess describe(const std::string& path, const TapeReader& tape) {
   process.start_ns = tape.header().start_realtime_ns;
   process.finished = facts.finished;
   process.summary = facts.summary;
-  process.rss_bytes = std::max(facts.peak_rss_bytes, tape.resident().peak_rss_bytes);
-  process.rss_bytes -= std::min(process.rss_bytes, recorder_bytes_in(tape));
+  process.rss_bytes = facts.peak_rss_bytes - facts.recorder_bytes;
   for (const Sample& sample : tape.samples())
     process.anonymous_bytes = std::max(process.anonymous_bytes, sample.anonymous_bytes);
   return process;
@@ -149,7 +147,10 @@ Result<Run> read_run(const std::string& folder) {
   Run run{.folder = folder};
   for (const std::string& path : tapes_in(folder)) {
     const Result<TapeReader> tape = TapeReader::open(path);
-    if (tape) run.programs.push_back(describe(path, tape.value()));
+    if (tape)
+      run.programs.push_back(describe(path, tape.value()));
+    else
+      run.unreadable.push_back(path);
   }
   if (run.programs.empty()) return Error{ErrorCode::NotFound, folder + " holds no tape that can be read"};
   std::stable_sort(run.programs.begin(), run.programs.end(),

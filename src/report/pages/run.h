@@ -37,8 +37,9 @@ struct RunProcess {
 
 struct Run {
   std::string folder;
-  std::vector<RunProcess> programs{}; // in order of their start; those with `became` are shown with their successors
-  std::size_t main = 0;               // what commands open: see main_of_run()
+  std::vector<RunProcess> programs{};    // in order of their start; those with `became` are shown with their successors
+  std::vector<std::string> unreadable{}; // paths of files that are named as tapes are, but are none, or badly damaged
+  std::size_t main = 0;                  // what commands open: see main_of_run()
 
   // Processes, whatever programs they were.
   std::size_t process_count() const;
@@ -47,7 +48,7 @@ struct Run {
 // Whether the path is a folder that holds tapes.
 bool is_run(const std::string& path);
 
-// Reads what all tapes of the folder say about themselves; those that cannot be read are left out. NotFound: there is none.
+// Reads what all tapes of the folder say about themselves; those that cannot be read are set apart. NotFound: there is none.
 Result<Run> read_run(const std::string& folder);
 
 // The program that `wanted` means: a process id, or a name, of which the one with the largest peak. An error lists what there is.

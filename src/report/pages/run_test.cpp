@@ -44,6 +44,22 @@ TEST(RunTree, WithTooManyLinesTheLargestStay) {
   EXPECT_NE(text.find("and 35 more processes: heaptape info run"), std::string::npos) << text;
 }
 
+TEST(RunTree, OneEventIsNotOneEvents) {
+  auto run = compiler();
+  run.programs[0].summary.events = 1;
+  EXPECT_TRUE(run_tree_text(run, 0, {}).starts_with("  g++        1    1 event  peak 100 bytes  exit 0\n"));
+}
+
+// A process whose tape lost its first bytes was missing from the tree without a word.
+TEST(RunTree, TapesThatCannotBeReadAreNamed) {
+  auto run = compiler();
+  run.unreadable = {"run/ld.77.tape"};
+  EXPECT_TRUE(run_tree_text(run, 0, {}).ends_with("\n  and 1 tape that cannot be read: ld.77.tape\n"));
+  for (const char* name : {"b", "c\033", "d"}) run.unreadable.push_back(std::string("run/") + name);
+  EXPECT_TRUE(run_tree_text(run, 0, {}).ends_with(": ld.77.tape, b, c\\x1b, …\n")) << run_tree_text(run, 0, {});
+  EXPECT_NE(run_json(run).find("\"unreadable\":[\"run/ld.77.tape\","), std::string::npos);
+}
+
 TEST(RunTree, ParentsThatMakeACircleAreShownOnce) {
   auto run = compiler();
   run.programs[0].parent = 1;

@@ -106,7 +106,7 @@ std::string run_tree_text(const Run& run, std::size_t most_lines, const TextStyl
     const RunProcess& process = run.programs[row.process];
     std::string name = std::string(2 * std::min(row.depth, kDeepestIndent), ' ') + printable(process.name);
     if (!process.before.empty()) name += " (was " + printable(process.before.back()) + ")";
-    lines.push_back({std::move(name), std::to_string(process.pid), with_separators(process.summary.events),
+    lines.push_back({std::move(name), std::to_string(process.pid), count_of(process.summary.events, "event"),
                      bytes_text(process.summary.peak_bytes),
                      process.rss_bytes != 0 ? bytes_text(process.rss_bytes) : std::string(), short_ending(process),
                      row.process == main});
@@ -121,7 +121,7 @@ std::string run_tree_text(const Run& run, std::size_t most_lines, const TextStyl
   for (const Line& line : lines) {
     std::string one = "  " + padded_left(shortened(line.name, name), name) + "  " +
                       padded_right(line.pid, widest(&Line::pid)) + "  " +
-                      padded_right(line.events, widest(&Line::events)) + " events  peak " +
+                      padded_right(line.events, widest(&Line::events)) + "  peak " +
                       padded_right(line.peak, widest(&Line::peak));
     if (const std::size_t rss = widest(&Line::rss); rss != 0)
       one += line.rss.empty() ? std::string(rss + 6, ' ') : "  rss " + padded_right(line.rss, rss);
@@ -131,6 +131,13 @@ std::string run_tree_text(const Run& run, std::size_t most_lines, const TextStyl
   if (cut)
     text += "  and " + count_of(rows.size() - lines.size(), "more process", "more processes") + ": heaptape info " +
             printable(run.folder) + "\n";
+  if (!run.unreadable.empty()) {
+    constexpr std::size_t kMostNamed = 3;
+    text += "  and " + count_of(run.unreadable.size(), "tape") + " that cannot be read: ";
+    for (std::size_t i = 0; i < std::min(run.unreadable.size(), kMostNamed); ++i)
+      text += (i == 0 ? "" : ", ") + printable(base_name(run.unreadable[i]));
+    text += run.unreadable.size() > kMostNamed ? ", …\n" : "\n";
+  }
   return text;
 }
 
@@ -160,6 +167,8 @@ std::string run_json(const Run& run) {
       json.null();
     json.end_object();
   }
+  json.end_array().key("unreadable").begin_array();
+  for (const std::string& path : run.unreadable) json.value(std::string_view(path));
   json.end_array().end_object();
   return json.text() + "\n";
 }

@@ -7,6 +7,7 @@
 
 #include "analysis/heap/heap_model.h"
 #include "analysis/index/summary_of.h"
+#include "analysis/space/memory_ledger.h"
 #include "base/characters.h"
 #include "base/number_text.h"
 #include "base/signal_name.h"
@@ -86,17 +87,6 @@ std::vector<std::string> unseen_programs(const Meta& meta) {
   return sentences;
 }
 
-const char* ending_name(Ending ending) {
-  switch (ending) {
-  case Ending::Exited: return "exited";
-  case Ending::Killed: return "killed";
-  case Ending::Replaced: return "replaced";
-  case Ending::CollectorStopped: return "collector stopped";
-  case Ending::Unknown: break;
-  }
-  return "unknown";
-}
-
 std::string ending_text(const Summary& summary, bool finished, bool abandoned) {
   if (!finished && abandoned)
     return "unknown: the tape has no end, and nobody writes to it any more: its collector died (killed, out of "
@@ -121,6 +111,8 @@ TapeFacts gather_facts(const TapeReader& tape) {
   facts.summary = facts.finished ? *tape.summary() : count_events(tape);
   facts.unknown_releases = truly_unknown(tape, facts.summary.unknown_releases);
   for (const Sample& sample : tape.samples()) facts.peak_rss_bytes = std::max(facts.peak_rss_bytes, sample.rss_bytes);
+  facts.peak_rss_bytes = std::max(facts.peak_rss_bytes, tape.resident().peak_rss_bytes);
+  facts.recorder_bytes = std::min(facts.peak_rss_bytes, recorder_bytes_in(tape));
   if (const auto command = tape.meta().find("command"); command != tape.meta().end()) {
     facts.command = split_command(command->second);
   }

@@ -17,7 +17,8 @@ struct TapeFacts {
   bool abandoned = false; // it has none, and nobody writes to it any more; the caller finds out
   // Releases of blocks that the tape does not know, inherited ones left out.
   std::uint64_t unknown_releases = 0;
-  std::uint64_t peak_rss_bytes = 0;
+  std::uint64_t peak_rss_bytes = 0; // heaptape's own included:
+  std::uint64_t recorder_bytes = 0; // that many, as far as was looked
   std::vector<std::string> command; // the program's arguments
   double bytes_per_event = 0;       // of the whole file; 0 when there are no events
   TapeDamage damage{};
@@ -40,7 +41,5 @@ std::vector<std::string> unseen_programs(const Meta& meta);
 
 // "exited with status 3", "killed by SIGSEGV", ...
 std::string ending_text(const Summary& summary, bool finished, bool abandoned = false);
-// "exited", "killed", "replaced", "collector stopped", "unknown"
-const char* ending_name(Ending ending);
 
 } // namespace heaptape

@@ -13,6 +13,8 @@ std::string inheritance_text(const TapeReader& tape) {
   if (!figures) return {};
   std::string text = fmt::format("{} in {} from process {} at the fork", bytes_text(figures->bytes),
                                  count_of(figures->blocks, "block"), figures->parent_pid);
+  if (figures->left_out != 0)
+    text += fmt::format(" (the smallest {} are not listed)", with_separators(figures->left_out));
   if (figures->released_blocks == 0) return text + ", of which none was released";
   return text + fmt::format(", of which {} in {} {} released", bytes_text(figures->released_bytes),
                             count_of(figures->released_blocks, "block"),
@@ -23,7 +25,8 @@ void write_inheritance_json(JsonWriter& json, const Inheritance& figures) {
   json.begin_object().field("parent_pid", figures.parent_pid).field("parent_event", figures.parent_event);
   json.field("parent_tape", std::string_view(figures.parent_tape));
   json.field("bytes", figures.bytes).field("blocks", figures.blocks);
-  json.field("released_bytes", figures.released_bytes).field("released_blocks", figures.released_blocks).end_object();
+  json.field("released_bytes", figures.released_bytes).field("released_blocks", figures.released_blocks);
+  json.field("left_out_blocks", figures.left_out).end_object();
 }
 
 std::uint64_t truly_unknown(const TapeReader& tape, std::uint64_t unknown_releases) {

@@ -44,7 +44,8 @@ std::string folded_lines(std::string_view text, std::size_t columns) {
         escape = false;
       }
       if (taken <= columns || last_blank <= begin) continue;
-      folded.append(line.substr(begin, last_blank - begin)).append("\n").append(indent, ' ');
+      const std::string_view part = line.substr(begin, last_blank - begin);
+      folded.append(part.substr(0, part.find_last_not_of(' ') + 1)).append("\n").append(indent, ' ');
       begin = last_blank + 1;
       taken = indent + columns_of(line.substr(begin, at + 1 - begin));
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "analysis/moment/inherit.h"
+
 namespace heaptape {
 
 Result<TapeView> TapeView::open(const std::string& path, const OpenView& options) {
@@ -17,6 +19,8 @@ Result<TapeView> TapeView::open(TapeReader opened, const std::string& path, cons
     if (!pattern) return pattern.error();
     plumbing.push_back(std::move(pattern).value());
   }
+  // What a forked program has from its parent is put onto its tape at the end; until then the parent's tape tells it.
+  if (!opened.summary()) (void)inherit_for_now(opened, path);
   OpenIndexed how;
   how.make.progress = options.index_progress;
   Result<IndexedTape> indexed = with_index(std::move(opened), path, how);
