@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness import HEAPTAPE, LIBRARY, Skip, case, check, each, equal, installed, main, program, wait_until
+from harness import HEAPTAPE, LIBRARY, Skip, case, check, each, equal, installed, main, need, program, wait_until
 from tape import Tape, demand
 
 JOB = """
@@ -19,6 +19,29 @@ def outer(count):
 def start():
     outer(500)
 start()
+import os
+os._exit(0)
+"""
+CLASS = """
+import java.nio.ByteBuffer;
+import java.util.zip.Deflater;
+public class Job {
+    static final Deflater[] kept = new Deflater[3000];
+    static void pack(int i) { kept[i] = new Deflater(); }
+    static void packAll() { for (int i = 0; i < kept.length; i++) pack(i); }
+    static void fill(int count) { for (int i = 0; i < count; i++) ByteBuffer.allocateDirect(3000); }
+    public static void main(String[] words) {
+        for (int i = 0; i < 40; i++) fill(500);
+        packAll();
+    }
+}
+"""
+LUA = """
+local ffi = require "ffi"
+ffi.cdef "void* malloc(size_t); void free(void*);"
+local function matrix(n) for i = 1, n do ffi.C.free(ffi.C.malloc(4321)) end end
+for i = 1, 20 do matrix(100) end
+print "done"
 """
 SCRIPT = """
 const keep = [];
@@ -109,26 +132,38 @@ def other_code_at_the_same_address_has_its_own_name_by_a_perf_map_also_while_it_
     equal(sum(through(found, "run_code", "second code", "make_block").values()), 20 * 5002, f"second: {found}")
 
 
-def python_with_perf():
-    """A CPython that can name its functions."""
-    for minor in (12, 13, 14, 15):
-        try:
-            path = installed(f"python3.{minor}")
-        except Skip:
-            continue
+def pythons(minor):
+    """Every python3.MINOR there may be: on PATH (where pyenv's shims may not work) and those that pyenv has installed."""
+    folders = os.get_exec_path()
+    root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    folders += sorted(map(str, root.glob(f"versions/3.{minor}*/bin")))
+    return [path for folder in folders if os.access(path := f"{folder}/python3.{minor}", os.X_OK)]
+
+
+def python_with_perf(minor):
+    """A CPython of this version that can name its functions."""
+    for path in pythons(minor):
         asked = subprocess.run([path, "-c", "import sys; sys.activate_stack_trampoline('perf'); print(sys.executable)"],
                                capture_output=True, text=True, check=False)
         if asked.returncode == 0:
             return asked.stdout.strip()
-    raise Skip("there is no Python with -X perf")
+    raise Skip(f"there is no Python 3.{minor} with -X perf")
 
 
-@case
-def python_functions_are_in_the_stack_with_minus_x_perf(test):
-    python = python_with_perf()
+@each(**{"12": 12, "13": 13})
+def python_functions_are_in_the_stack_with_minus_x_perf_of_3(test, minor):
+    python = python_with_perf(minor)
     (test.work / "job.py").write_text(JOB)
     tape = test.record([python, "-X", "perf", "job.py"], env={"PYTHONMALLOC": "malloc"}).tape
     forget_map(tape)
+    # The first page charges them instead of the interpreter's functions.
+    lines = demand("report", tape.path).splitlines()
+    for title in ("Peak, by function", "Never freed, by function; blocks never freed of all made"):
+        words = lines[lines.index(title) + 1].split()
+        equal(words[words.index("matrix"):], "matrix job.py <- outer <- start <- <module>".split(), title)
+    leaks = demand("leaks", tape.path)
+    check("matrix [job.py]" in leaks and "<- outer [job.py]" in leaks, f"leaks: {leaks}")
+    check("matrix" in demand("export", "--format", "svg", "--value", "allocated", tape.path), "flame graph")
     found = through(stacks(tape), "<module>", "start", "outer", "matrix")
     check(sum(found.values()) >= 500_000, f"{found}")
     check(all(stack[0] in ("_start", "main", "__libc_start_main") or "start" in stack[0] for stack in found), f"{found}")
@@ -138,11 +173,55 @@ def python_functions_are_in_the_stack_with_minus_x_perf(test):
 
 
 @case
+def java_methods_are_in_the_stack_with_a_perf_map_at_exit(test):
+    java, javac = installed("java", "javac")
+    options = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit", "-XX:+PreserveFramePointer", "-Xbatch",
+               "-XX:CompileThreshold=200", "-XX:TieredStopAtLevel=1"]
+    need(test.run([java, *options, "-version"]).status == 0, "this java writes no perf map (17 and newer do)")
+    (test.work / "Job.java").write_text(CLASS)
+    equal(test.run([javac, "Job.java"]).status, 0, "javac")
+    tape = test.record([java, *options, "-cp", ".", "Job"]).tape
+    forget_map(tape)
+    # Interpreted methods share one name, so what was compiled is asked for.
+    found = stacks(tape)
+    filled = through(found, "Interpreter", "Job.fill", "java.nio.DirectByteBuffer.<init>")
+    check(sum(filled.values()) >= 5000 * 3000, f"{sum(filled.values())} bytes through Job.fill")
+    packed = through(found, "Interpreter", "Job.packAll", "java.util.zip.Deflater.<init>")
+    check(sum(packed.values()) >= 1000 * 200_000, f"{sum(packed.values())} bytes through Job.packAll")
+    equal(tape.losses().get("stack cut", 0), 0, "stacks cut short")
+    check("java.nio.DirectByteBuffer.<init>" in demand("report", tape.path).partition("Resident memory")[0], "the first page")
+
+
+@case
+def a_stack_through_luajits_traces_ends_there_and_harms_nobody(test):
+    luajit = installed("luajit")
+    (test.work / "job.lua").write_text(LUA)
+    for options, whole in (([], False), (["-joff"], True)):
+        outcome = test.record([luajit, *options, "job.lua"])
+        equal((outcome.status, outcome.out), (0, b"done\n"), "the program")
+        seen = [event for event in outcome.tape.events() if event.kind == "malloc" and event.size == 4321]
+        equal(len(seen), 2000, "blocks")
+        # Traces keep no frame pointer, and Debian's LuaJIT names them nowhere.
+        equal(outcome.tape.losses().get("stack cut", 0) == 0, whole, f"stacks are whole with {options}")
+
+
+@case
+def no_stack_is_cut_in_node_even_without_any_option(test):
+    node = installed("node")
+    tape = test.record([node, "-e", "require('zlib').deflateSync('x'.repeat(1000))"]).tape
+    equal(tape.losses().get("stack cut", 0), 0, "stacks cut short")
+
+
+@case
 def javascript_functions_are_in_the_stack_with_perf_basic_prof(test):
     node = installed("node")
     (test.work / "job.js").write_text(SCRIPT)
     tape = test.record([node, "--perf-basic-prof", "--interpreted-frames-native-stack", "job.js"]).tape
     forget_map(tape)
+    lines = demand("report", tape.path).splitlines()
+    words = lines[lines.index("Peak, by function") + 1].split()
+    equal(words[5:8], ["matrix", "job.js:3", "<-"], "the first page charges the function")
+    equal(tape.losses().get("stack cut", 0), 0, "stacks cut short")
     found = through(stacks(tape), "outer", "matrix")
     check(sum(found.values()) >= 50 * 10 * 20000, f"{list(found)[:5]}")
     module, file, line = frames(tape, "matrix")[0]
@@ -162,4 +241,4 @@ def record_says_that_python_hides_its_small_objects_unless_told_not_to(test, var
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -29,11 +29,11 @@ StackLabel label_of(StackNames& names, Plumbing& plumbing, StackId stack) {
   const std::size_t at = charged_frame(plumbing, frames);
   StackLabel label{printable(names.function(frames[at])), frame_location(names, frames[at]), ""};
   std::size_t shown = 0;
-  NameId last = names[frames[at]].function;
+  FrameId last = frames[at];
   for (std::size_t i = at + 1; i < frames.size() && shown < kCallers; ++i) {
     if (starts_thread(names, frames[i])) break;
-    if (plumbing(frames[i]) || names[frames[i]].function == last) continue;
-    last = names[frames[i]].function;
+    if (plumbing.between(last, frames[i]) || names[frames[i]].function == names[last].function) continue;
+    last = frames[i];
     label.callers += (shown++ == 0 ? "<- " : " <- ") + printable(names.function(frames[i]));
   }
   return label;

@@ -44,9 +44,11 @@ std::string who(const TapeView& view, Plumbing& plumbing, const TopRow& row, Top
   const std::string place = frame_location(names, frames[at], row.lines);
   std::string text = printable(names.function(frames[at])) + in_brackets(place);
   if (by == TopBy::Function) return text;
-  for (std::size_t i = at + 1; i < frames.size(); ++i) {
+  for (std::size_t i = at + 1, inside = at; i < frames.size(); ++i) {
     if (starts_thread(names, frames[i])) break;
-    if (!plumbing(frames[i])) text += " <- " + printable(names.function(frames[i]));
+    if (plumbing.between(frames[inside], frames[i])) continue;
+    inside = i;
+    text += " <- " + printable(names.function(frames[i]));
   }
   return text;
 }

@@ -88,10 +88,11 @@ private:
 
   // The next caller that is another function, and no plumbing.
   bool go_outwards(Charged& stack) {
-    const NameId now = names_[stack.frames[stack.at]].function;
+    const FrameId from = stack.frames[stack.at];
     while (++stack.at < stack.frames.size()) {
-      if (starts_thread(names_, stack.frames[stack.at])) return false;
-      if (names_[stack.frames[stack.at]].function != now && !plumbing_(stack.frames[stack.at])) return true;
+      const FrameId frame = stack.frames[stack.at];
+      if (starts_thread(names_, frame)) return false;
+      if (names_[frame].function != names_[from].function && !plumbing_.between(from, frame)) return true;
     }
     return false;
   }

@@ -187,9 +187,10 @@ std::string charged_functions(StackNames& names, Plumbing& plumbing, StackId sta
   if (frames.empty()) return "(no stack)";
   std::string text;
   std::size_t shown = 0;
-  for (std::size_t i = charged_frame(plumbing, frames); i < frames.size() && shown < most; ++i) {
+  for (std::size_t i = charged_frame(plumbing, frames), inside = i; i < frames.size() && shown < most; ++i) {
     // Callers that say nothing are left out.
-    if (shown != 0 && (plumbing(frames[i]) || starts_thread(names, frames[i]))) continue;
+    if (shown != 0 && (plumbing.between(frames[inside], frames[i]) || starts_thread(names, frames[i]))) continue;
+    inside = i;
     text += (shown++ == 0 ? "" : " <- ") + printable(names.function(frames[i]));
   }
   return text;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 
 #include "report/names/plumbing_names.h"
@@ -15,7 +16,9 @@ constexpr std::array kStarts =
 
 bool is_plumbing(const StackNames& names, FrameId id) {
   const NamedFrame& frame = names[id];
-  if (is_plumbing_module(names.text(frame.module_name)) || is_plumbing_function(frame.linkage_name)) return true;
+  const bool in_brackets = names.is_run_time(id) && frame.linkage_name.starts_with('<'); // Python's <module>, <lambda>
+  if (is_plumbing_module(names.text(frame.module_name))) return true;
+  if (!in_brackets && is_plumbing_function(frame.linkage_name)) return true;
   return std::any_of(names.plumbing().begin(), names.plumbing().end(), [&](const Pattern& pattern) {
     return pattern.matches(names.text(frame.function)) || pattern.matches(names.full_name(id));
   });
@@ -67,6 +70,10 @@ bool starts_thread(const StackNames& names, FrameId frame) {
   return std::find(kStarts.begin(), kStarts.end(), name) != kStarts.end();
 }
 
+bool Plumbing::between(FrameId inside, FrameId frame) {
+  return (*this)(frame) || (names_.is_of_interpreter(frame) && !names_.is_of_interpreter(inside));
+}
+
 bool Plumbing::operator()(FrameId frame) {
   if (known_.size() <= frame.value) known_.resize(std::max<std::size_t>(names_.frame_count(), frame.value + 1));
   std::uint8_t& known = known_[frame.value];
@@ -82,23 +89,32 @@ std::string_view Plumbing::container(FrameId frame) {
 
 std::size_t charged_frame(Plumbing& plumbing, std::span<const FrameId> frames) {
   const StackNames& names = plumbing.names();
+  std::optional<std::size_t> interpreter; // the innermost of its frames that could be charged
   for (std::size_t i = 0; i < frames.size(); ++i) {
     if (plumbing(frames[i])) continue;
     if (helps_plumbing(plumbing, frames.subspan(i))) continue;
+    if (names.is_of_interpreter(frames[i])) {
+      if (!interpreter) interpreter = i;
+      continue;
+    }
+    if (interpreter && !names.is_run_time(frames[i])) break; // it works for an extension, or for itself
     if (runs_python_function(names, frames.subspan(i))) continue;
     const std::string around = enclosing_function(names[frames[i]].linkage_name);
     if (around.empty()) return i;
     const std::size_t next = next_outside(plumbing, frames, i);
     if (next == frames.size() || !is_part_of(names.full_name(frames[next]), around)) return i;
   }
-  return 0;
+  return interpreter.value_or(0);
 }
 
 void fold_plumbing(Plumbing& plumbing, std::vector<FrameId>& frames) {
   if (frames.empty()) return;
   const auto charged = frames.begin() + static_cast<std::ptrdiff_t>(charged_frame(plumbing, frames));
-  const auto end = std::remove_if(charged + 1, frames.end(), [&](FrameId frame) { return plumbing(frame); });
-  frames.erase(end, frames.end());
+  auto kept = charged;
+  for (auto frame = charged + 1; frame != frames.end(); ++frame) {
+    if (!plumbing.between(*kept, *frame)) *++kept = *frame;
+  }
+  frames.erase(kept + 1, frames.end());
   frames.erase(frames.begin(), charged);
 }
 

@@ -24,6 +24,8 @@ class Plumbing {
 public:
   explicit Plumbing(StackNames& names) : names_(names) {}
   bool operator()(FrameId frame);
+  // The same for a caller of the frame `inside`: an interpreter between functions that have frames of their own is plumbing, too.
+  bool between(FrameId inside, FrameId frame);
   // container_made_by() of a frame's function.
   std::string_view container(FrameId frame);
   StackNames& names() const { return names_; }
@@ -36,7 +38,8 @@ private:
 
 // The frame that a stack is charged to, as an index into its frames. A function without a name that works for plumbing of its own
 // module is plumbing; so is a closure of Rust or a lambda of D that is called back by it on behalf of the function it stands in, and
-// CPython's loop when the function of Python that it runs has a frame.
+// CPython's loop when the function of Python that it runs has a frame. Where functions of Python or JavaScript are named (perf map), so is all
+// of the interpreter between what it calls and the function that it works for.
 std::size_t charged_frame(Plumbing& plumbing, std::span<const FrameId> frames);
 
 // Leaves of a stack's frames the one that it is charged to and those outside of it that are not plumbing.

@@ -73,6 +73,36 @@ TEST(ChargedFunction, HelpersWithoutNamesInAStrippedLibraryAreNotCharged) {
       << "its caller is not plumbing";
 }
 
+TEST(ChargedFunction, TheInterpreterGivesWayToTheFunctionOfPythonThatHasAName) {
+  Stacks program;
+  for (const char* each : {"main", "xmalloc", kPush}) program.add_function(each);
+  program.add_module("/usr/bin/python3.12");
+  for (const char* each : {"Py_RunMain", "_PyEval_EvalFrameDefault", "type_call", "_PyPegen_parse"})
+    program.add_function(each);
+  program.add_module("/usr/lib/ext.so");
+  program.add_function("ext_load");
+  const StackId made = program.stack({"main", "Py_RunMain"});
+  const StackId matrix = program.node(made, 0x7000'0000); // in no module
+  program.symbols.add_run_time(
+      {.start = 0x7000'0000, .size = 16, .function = "matrix", .file = "/job.py", .frames = {{matrix}}});
+  const auto charged_inside = [&](StackId outside, const std::vector<std::string>& stack) {
+    const StackId id = program.stack(stack, 0, outside);
+    StackNames names(program.modules, program.stacks, program.symbols, NameForm::Short);
+    Plumbing asked(names);
+    const std::vector<FrameId> frames = names.frames_of(id);
+    return std::string(names.function(frames[charged_frame(asked, frames)]));
+  };
+  EXPECT_EQ(charged_inside(matrix, {"_PyEval_EvalFrameDefault", "type_call", "xmalloc"}), "matrix");
+  EXPECT_EQ(charged_inside(matrix, {"_PyEval_EvalFrameDefault", "ext_load", kPush}), "ext_load");
+  EXPECT_EQ(charged_inside(matrix, {"_PyEval_EvalFrameDefault", "ext_load", "type_call"}), "type_call");
+  const StackId lambda = program.node(matrix, 0x7000'1000);
+  program.symbols.add_run_time(
+      {.start = 0x7000'1000, .size = 16, .function = "<lambda>", .file = "/job.py", .frames = {{lambda}}});
+  EXPECT_EQ(charged_inside(lambda, {"_PyEval_EvalFrameDefault", "xmalloc"}), "<lambda>");
+  EXPECT_EQ(charged_inside(made, {"_PyPegen_parse", "xmalloc"}), "_PyPegen_parse")
+      << "no function of Python is outside";
+}
+
 TEST(ChargedFunction, FoldingLeavesTheChargedFunctionAndThoseThatCalledIt) {
   Stacks program;
   const StackId id = program.stack({"main", kPush, "visit", kPush, "xmalloc"});

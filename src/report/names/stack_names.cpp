@@ -14,6 +14,13 @@ bool is_our_header(const SymbolPlace& place) {
   return place.function.starts_with("heaptape_") && (file == "heaptape.h" || file == "pool.h");
 }
 
+// Of functions that have no file, CPython says "<frozen importlib._bootstrap>" and "<string>".
+bool is_python_file(std::string_view file) { return file.ends_with(".py") || file.starts_with('<'); }
+bool is_script_file(std::string_view file) {
+  return file.ends_with(".js") || file.ends_with(".mjs") || file.ends_with(".cjs") || file.ends_with(".ts") ||
+         file.starts_with("node:");
+}
+
 std::string hex(std::uint64_t number) {
   char text[24];
   const int size = std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(number));
@@ -26,6 +33,18 @@ StackNames::StackNames(const std::vector<Module>& modules, const std::vector<Sta
                        NameForm form)
     : stacks_(stacks), places_(modules, stacks, symbols), form_(form), by_node_(stacks.size()) {
   intern("");
+  for (const RunTimeCode& code : symbols.run_time_code()) {
+    names_python_ |= is_python_file(code.file);
+    names_scripts_ |= is_script_file(code.file);
+  }
+}
+
+bool StackNames::is_of_interpreter(FrameId frame) const {
+  if (!names_python_ && !names_scripts_) return false;
+  if (names_scripts_ && text(frames_[frame.value].file).starts_with("node:")) return true; // its library in JavaScript
+  const std::string_view module = text(frames_[frame.value].module_name);
+  return (names_python_ && (module.starts_with("python3") || module.starts_with("libpython3"))) ||
+         (names_scripts_ && (module == "node" || module == "nodejs" || module.starts_with("libnode.so")));
 }
 
 std::vector<FrameId> StackNames::frames_of(StackId stack) {
@@ -88,8 +107,13 @@ void StackNames::add(const Frame& frame, const SymbolPlace& place, bool inlined)
                                                           : kRunTimeModule;
   named.module_name = intern(module);
   named.file = intern(place.file);
-  named.function =
-      place.function.empty() ? intern(std::string(module) + "+" + hex(frame.offset)) : intern_function(place.function);
+  if (place.function.empty()) {
+    named.function = intern(std::string(module) + "+" + hex(frame.offset));
+  } else {
+    // Python's <module> and <lambda> look like types of Rust.
+    const bool as_it_is = frame.module == nullptr && place.function.starts_with('<');
+    named.function = as_it_is ? intern(place.function) : intern_function(place.function);
+  }
   frames_.push_back(named);
 }
 

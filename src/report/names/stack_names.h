@@ -88,6 +88,13 @@ public:
   // What the user calls plumbing, besides what charged_function.h knows. Set it before anything is charged.
   void set_plumbing(std::vector<Pattern> patterns) { plumbing_ = std::move(patterns); }
   const std::vector<Pattern>& plumbing() const { return plumbing_; }
+  // The frame lies in the program of an interpreter (CPython, node) whose functions have frames and names of their own on this tape: it
+  // works for the function outside of it.
+  bool is_of_interpreter(FrameId frame) const;
+  // Made at run time, and it has a name.
+  bool is_run_time(FrameId frame) const {
+    return frames_[frame.value].module == nullptr && !frames_[frame.value].linkage_name.empty();
+  }
   // The demangled name with parameters, whatever form was asked for; equal to function() when that is not known.
   std::string full_name(FrameId frame) const;
 
@@ -115,6 +122,7 @@ private:
   const std::vector<StackNode>& stacks_;
   FramePlaces places_;
   NameForm form_;
+  bool names_python_ = false, names_scripts_ = false; // functions of these have names, as code made at run time
   std::vector<Pattern> plumbing_;
   std::vector<NamedFrame> frames_;
   std::vector<Expansion> by_node_;

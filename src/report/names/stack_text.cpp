@@ -40,9 +40,10 @@ std::string StackText::chain(StackId stack, std::size_t callers) {
   const std::size_t at = charged_frame(plumbing_, frames);
   std::string text = printable(names_.function(frames[at]));
   if (const std::string place = frame_location(names_, frames[at]); !place.empty()) text += " " + place;
-  for (std::size_t i = at + 1; i < frames.size() && callers > 0; ++i) {
+  for (std::size_t i = at + 1, inside = at; i < frames.size() && callers > 0; ++i) {
     if (starts_thread(names_, frames[i])) break;
-    if (plumbing_(frames[i])) continue;
+    if (plumbing_.between(frames[inside], frames[i])) continue;
+    inside = i;
     text += " <- " + printable(names_.function(frames[i]));
     --callers;
   }

@@ -39,8 +39,8 @@ public:
   }
 
   // A stack through places, outermost first. Functions that were not added are made up, without a line.
-  StackId stack(const std::vector<std::string>& keys, std::uint64_t root_mark = 0) {
-    StackId at;
+  StackId stack(const std::vector<std::string>& keys, std::uint64_t root_mark = 0, StackId outside = {}) {
+    StackId at = outside;
     if (root_mark != 0) at = node(at, root_mark);
     for (const std::string& key : keys) {
       if (!places_.contains(key)) add_function(key);
@@ -53,7 +53,7 @@ public:
   std::vector<StackNode> stacks{StackNode{}};
   Symbols symbols;
 
-private:
+  // Any address, called from a stack.
   StackId node(StackId parent, std::uint64_t pc) {
     const auto [found, added] =
         nodes_.try_emplace({parent.value, pc}, StackId(static_cast<std::uint32_t>(stacks.size())));
@@ -61,6 +61,7 @@ private:
     return found->second;
   }
 
+private:
   std::map<std::string, std::uint64_t> places_;
   std::map<std::pair<std::uint32_t, std::uint64_t>, StackId> nodes_;
 };
