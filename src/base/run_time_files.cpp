@@ -95,12 +95,12 @@ UniqueFd open_jit_dump(const RunTimeProgram& program) {
   return {};
 }
 
-std::string read_run_time_file(int fd) {
+std::string read_run_time_file(int fd, std::size_t most) {
   struct stat facts {};
   std::string bytes;
   if (::fstat(fd, &facts) != 0 || facts.st_size <= 0) return bytes;
   const auto size = static_cast<std::uint64_t>(facts.st_size);
-  bytes.resize(size < kMostRunTimeBytes ? static_cast<std::size_t>(size) : kMostRunTimeBytes);
+  bytes.resize(size < most ? static_cast<std::size_t>(size) : most);
   std::size_t have = 0;
   while (have < bytes.size()) {
     const ssize_t got = ::pread(fd, bytes.data() + have, bytes.size() - have, static_cast<off_t>(have));

@@ -45,6 +45,6 @@ UniqueFd open_mapped_jit_dump(const RunTimeProgram& program, const std::string& 
 
 // What is in the file now, as far as it is believed to be of use.
 inline constexpr std::size_t kMostRunTimeBytes = std::size_t{256} << 20;
-std::string read_run_time_file(int fd);
+std::string read_run_time_file(int fd, std::size_t most = kMostRunTimeBytes);
 
 } // namespace heaptape

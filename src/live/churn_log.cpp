@@ -67,6 +67,11 @@ std::uint32_t ChurnLog::source_of(StackId stack) {
 // Adds the changes to the sources; gives those that are touched.
 std::vector<std::uint32_t> ChurnLog::take_in(const HeapSnapshot& snapshot) {
   std::vector<std::uint32_t> touched;
+  std::vector<StackId> unknown;
+  for (const StackTally& change : snapshot.changes) {
+    if (change.stack.value >= by_stack_.size() || by_stack_[change.stack.value] == 0) unknown.push_back(change.stack);
+  }
+  names_.prepare_run_time(unknown);
   for (const StackTally& change : snapshot.changes) {
     const std::uint32_t number = source_of(change.stack);
     Source& source = sources_[number];

@@ -89,19 +89,22 @@ void LiveNames::prepare(std::span<const StackId> stacks) {
       stack = stacks_[stack.value].parent;
     }
   }
-  if (fresh.empty()) return;
+  const std::size_t nameless_before = nameless_.size();
   // Whether a frame is a signal trampoline decides what the address outside it means.
   std::vector<std::pair<Symbols::File, std::uint64_t>> trampolines;
   for (const StackId id : fresh) {
     const StackNode& node = stacks_[id.value];
     if (node.pc < wire::kFirstAddress) continue;
-    bool trampoline = false;
+    bool trampoline = false, in_module = false;
+    places_->modules().each_at(inside_the_call(node.pc), [&](const Module&) { in_module = true; });
     places_->modules().each_at(node.pc, [&](const Module& module) {
+      in_module = true;
       const std::uint64_t address = node.pc - module.load_bias;
       if (is_recorder(module) || !file_of(module).symbols->is_signal_trampoline(address)) return;
       trampoline = true;
       trampolines.emplace_back(symbols_.add_file(module.path, module.build_id), address);
     });
+    if (!in_module) nameless_.push_back(id);
     want(trampoline ? node.pc : inside_the_call(node.pc));
     if (trampoline && node.parent.value < stacks_.size()) want(stacks_[node.parent.value].pc);
   }
@@ -122,7 +125,38 @@ void LiveNames::prepare(std::span<const StackId> stacks) {
     }
   }
   close_unused();
-  text_.reset(), names_.reset(), places_.reset();
+  const bool named = name_run_time_code(nameless_.size() != nameless_before);
+  if (named || !fresh.empty()) text_.reset(), names_.reset(), places_.reset();
+}
+
+void LiveNames::prepare_run_time(std::span<const StackId> stacks) {
+  if (!look_up_) return;
+  refresh();
+  std::vector<StackId> wanted;
+  for (const StackId stack : stacks) {
+    bool found = false;
+    (void)places_->each_frame(stack, [&](const Frame& frame) { found |= frame.module == nullptr; });
+    if (found) wanted.push_back(stack);
+  }
+  if (!wanted.empty()) prepare(wanted);
+}
+
+// A name may come later than the code that it is for: a perf map is written now and then, or when someone asks for it.
+bool LiveNames::name_run_time_code(bool has_new) {
+  if (nameless_.empty()) return false;
+  const auto address_of = [&](StackId node) { return inside_the_call(stacks_[node.value].pc); };
+  std::vector<std::uint64_t> addresses;
+  for (const StackId node : nameless_) addresses.push_back(address_of(node));
+  const std::map<std::uint64_t, RunTimePlace> places = run_time_.find(addresses, has_new);
+  const auto is_named = [&](StackId node) {
+    const auto place = places.find(address_of(node));
+    if (place == places.end()) return false;
+    RunTimeCode code = place->second.code;
+    code.frames = {{node, place->second.line}};
+    symbols_.add_run_time(std::move(code));
+    return true;
+  };
+  return std::erase_if(nameless_, is_named) != 0;
 }
 
 void LiveNames::close_unused() {
@@ -140,6 +174,7 @@ std::uint64_t LiveNames::source_hash(StackId stack) {
   const std::uint64_t cut = places_->each_frame(stack, [&](const Frame& frame) {
     if (frame.module == nullptr) {
       bytes += "?"; // made at run time: nothing about its address is stable
+      if (!frame.places.empty()) bytes.append(frame.places.front().function).append(frame.places.front().file);
       return;
     }
     if (is_recorder(*frame.module)) return;

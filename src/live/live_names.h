@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "live/live_run_time.h"
 #include "report/names/frame_places.h"
 #include "report/names/stack_names.h"
 #include "report/names/stack_text.h"
@@ -30,11 +31,17 @@ public:
   LiveNames& operator=(const LiveNames&) = delete;
   ~LiveNames();
 
+  // The program whose files name the code that it makes at run time.
+  void follow(pid_t pid) { run_time_.follow(pid); }
+
   void add_modules(std::span<const Module> modules);
   void add_stacks(StackId first, std::span<const StackNode> nodes);
 
   // Looks up what the frames of these stacks are called. Takes as long as reading debug information takes.
   void prepare(std::span<const StackId> stacks);
+
+  // The same for those of the stacks that lead through code made at run time: source_hash() tells that by its name.
+  void prepare_run_time(std::span<const StackId> stacks);
 
   // Of stacks that were prepared; of others what is known by chance. Valid until the next call of add_ or prepare().
   StackNames& names();
@@ -50,6 +57,7 @@ private:
   void refresh();
   void want(std::uint64_t address);
   File& file_of(const Module& module);
+  bool name_run_time_code(bool has_new);
   void close_unused();
 
   bool look_up_;
@@ -60,6 +68,8 @@ private:
   Symbols symbols_;
   std::map<std::pair<std::string, std::vector<std::uint8_t>>, File> files_;
   std::uint64_t preparations_ = 0;
+  LiveRunTime run_time_;
+  std::vector<StackId> nameless_; // nodes in no module that were asked for and have no name yet
 
   // Made again when what they were made from has changed.
   std::unique_ptr<FramePlaces> places_;

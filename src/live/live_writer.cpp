@@ -10,6 +10,7 @@ LiveWriter::LiveWriter(const LiveOptions& options, bool look_up, LogFacts facts,
                        std::optional<LogFile> tables, Tell tell)
     : options_(options), facts_(facts), names_(look_up), text_(std::move(facts), names_), log_(std::move(log)),
       tables_(std::move(tables)), log_path_(log_ ? log_->path() : ""), tell_(std::move(tell)) {
+  names_.follow(static_cast<pid_t>(facts_.pid));
   // At once, for it says which process takes the signal. A failure here will happen again at the first snapshot, and is
   // reported then.
   if (log_) (void)log_->write(text_.begin_file());

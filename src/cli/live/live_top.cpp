@@ -65,7 +65,9 @@ public:
   bool abandoned() const { return !ended() && !is_being_written(path_); }
 
 private:
-  Followed(std::string path, TapeFollower follower) : path_(std::move(path)), follower_(std::move(follower)) {}
+  Followed(std::string path, TapeFollower follower) : path_(std::move(path)), follower_(std::move(follower)) {
+    view_.names().follow(static_cast<pid_t>(follower_.header().pid));
+  }
 
   std::string program() const {
     const auto command = follower_.meta().find("command");

@@ -60,6 +60,23 @@ struct Candidate {
   std::span<const JitLine> lines{};
 };
 
+std::uint32_t line_of(const Candidate& candidate, std::uint64_t address) {
+  const auto after = std::upper_bound(candidate.lines.begin(), candidate.lines.end(), address,
+                                      [](std::uint64_t wanted, const JitLine& line) { return wanted < line.address; });
+  return after == candidate.lines.begin() ? 0 : std::prev(after)->line;
+}
+
+RunTimeCode describe(const Candidate& candidate) {
+  SourcePlace place = run_time_name(candidate.name);
+  if (place.file.empty() && !candidate.lines.empty()) place.file = candidate.lines.front().file;
+  return {.start = candidate.start,
+          .size = candidate.size,
+          .function = std::move(place.function),
+          .file = std::move(place.file),
+          .line = place.line,
+          .from_us = candidate.from_us};
+}
+
 class Namer {
 public:
   explicit Namer(const TapeReader& tape) : tape_(tape) {
@@ -182,24 +199,6 @@ private:
     }
   }
 
-  static std::uint32_t line_of(const Candidate& candidate, std::uint64_t address) {
-    const auto after =
-        std::upper_bound(candidate.lines.begin(), candidate.lines.end(), address,
-                         [](std::uint64_t wanted, const JitLine& line) { return wanted < line.address; });
-    return after == candidate.lines.begin() ? 0 : std::prev(after)->line;
-  }
-
-  static RunTimeCode describe(const Candidate& candidate) {
-    SourcePlace place = run_time_name(candidate.name);
-    if (place.file.empty() && !candidate.lines.empty()) place.file = candidate.lines.front().file;
-    return {.start = candidate.start,
-            .size = candidate.size,
-            .function = std::move(place.function),
-            .file = std::move(place.file),
-            .line = place.line,
-            .from_us = candidate.from_us};
-  }
-
   void count(const std::map<std::uint32_t, RunTimeCode>& codes, RunTimeNames& result) const {
     std::map<std::uint64_t, bool> lined;
     for (const auto& [number, code] : codes) {
@@ -220,6 +219,27 @@ private:
 };
 
 } // namespace
+
+std::map<std::uint64_t, RunTimePlace> find_run_time_places(const RunTimeText& text,
+                                                           std::vector<std::uint64_t> addresses) {
+  std::sort(addresses.begin(), addresses.end());
+  addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
+  const JitDump dump = parse_jit_dump(std::as_bytes(std::span(text.jit_dump)));
+  std::map<std::uint64_t, Candidate> found;
+  std::size_t matches_left = kMostMatches;
+  const auto add = [&](const Candidate& candidate) {
+    auto address = std::lower_bound(addresses.begin(), addresses.end(), candidate.start);
+    for (; address != addresses.end() && *address - candidate.start < candidate.size && matches_left > 0; ++address) {
+      --matches_left;
+      found[*address] = candidate;
+    }
+  };
+  each_perf_map_line(text.perf_map, [&](const PerfMapLine& line) { add({line.start, line.size, line.name}); });
+  for (const JitCode& code : dump.codes) add({code.start, code.size, code.name, 0, code.lines});
+  std::map<std::uint64_t, RunTimePlace> places;
+  for (const auto& [address, candidate] : found) places[address] = {describe(candidate), line_of(candidate, address)};
+  return places;
+}
 
 RunTimeText find_run_time_text(const TapeReader& tape) {
   RunTimeText text;

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,15 @@ struct RunTimeText {
   std::vector<FileGrowth> growth{}; // of the perf map
   std::string jit_dump{};
 };
+
+// The code at an address, without frames, and the line there (0: not known).
+struct RunTimePlace {
+  RunTimeCode code{};
+  std::uint32_t line = 0;
+};
+// What the text says of addresses in instructions, those that it names; of several functions at one place the last counts. Takes any text.
+std::map<std::uint64_t, RunTimePlace> find_run_time_places(const RunTimeText& text,
+                                                           std::vector<std::uint64_t> addresses);
 
 // From the files on this machine, if they can be those of the tape's program: it runs, or they were last written while it ran.
 RunTimeText find_run_time_text(const TapeReader& tape);
