@@ -131,10 +131,9 @@ int print(std::string_view text) {
 
 // No file may end up as standard input or output by accident. A recorded program gets the descriptors as they are.
 void fill_standard_descriptors() {
-  for (int fd = ::open("/dev/null", O_RDWR); fd >= 0; fd = ::open("/dev/null", O_RDWR)) {
-    if (fd <= STDERR_FILENO) continue;
-    ::close(fd);
-    return;
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    // Where standard output is closed, an answer that cannot be written is reported, not thrown away.
+    if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);
   }
 }
 

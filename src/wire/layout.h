@@ -204,6 +204,7 @@ static_assert(static_cast<std::size_t>(Loss::Count) <= kLossCapacity);
 enum class OnFull : std::uint32_t { Wait = 0, Drop = 1 };
 
 // Why the recorder is not recording.
+// MapFailed: there was no memory for the recorder; it has told the user.
 enum class OffReason : std::uint32_t { None = 0, CollectorGone, MapFailed, Sanitizer, OwnAllocator, WrittenOver };
 
 // Written by the creator before the program sees the memory; constant from then on.

@@ -173,6 +173,20 @@ def a_program_runs_whatever_is_left_by(test, variant):
         check(test.tapes(), "20 MB are enough to record")
 
 
+@each(address_space=("-v", 60000), data_for_the_collector=("-d", 10000), data_for_the_recorder=("-d", 60000))
+def a_limit_that_leaves_no_memory_for_a_recording_is_named_on_one_line(test, variant):
+    option, value = variant
+    bash = installed("bash")
+    for form in ("record", "direct"):
+        words, variables = test.form(form, [program("ends"), "status", "9"], (), test.new_tapes_folder())
+        outcome = test.run([bash, "-c", f'ulimit {option} {value} && exec "$@"', "bash", "env", *(f"{k}={v}" for k, v in variables.items()),
+                            *words])
+        equal(outcome.status, 9, f"status ({form}): {outcome.err}")
+        said = ours(outcome)
+        check(len(said) == 1 and f"(ulimit {option})" in said[0] and "unrecorded" in said[0], f"one line ({form}): {outcome.err}")
+        equal(outcome.err.decode().count("\n"), 1, f"lines ({form}): {outcome.err}")
+
+
 @case
 def a_program_is_recorded_without_proc(test):
     as_root()

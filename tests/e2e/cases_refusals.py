@@ -51,6 +51,22 @@ def a_setuid_program_runs_unrecorded(test):
     one_line(outcome, "setuid")
 
 
+@each(that_is_closed=">&-", that_is_full=">/dev/full")
+def an_answer_is_not_lost_without_a_word_on_an_output(test, redirection):
+    tape = str(test.recording_of([program("churn")]).tapes[0].path)
+    for words in (["report"], ["leaks"], ["top"], ["timeline"], ["diff", tape], ["info"], ["dump"], ["verify"], ["stats"], ["flamegraph"],
+                  ["export", "--format", "csv"], ["shell", "-c", "stats"]):
+        outcome = test.run(["sh", "-c", f'"$@" {redirection}', "sh", HEAPTAPE, *words, tape])
+        equal(outcome.status, 2, f"status of {words}; stderr: {outcome.err}")
+        one_line(outcome, "cannot write to standard output: (Bad file descriptor|No space left on device)")
+    for words in (["--help"], ["--version"], ["report", "--help"]):
+        outcome = test.run(["sh", "-c", f'"$@" {redirection}', "sh", HEAPTAPE, *words])
+        equal(outcome.status, 2, f"status of {words}; stderr: {outcome.err}")
+        one_line(outcome, "cannot write to standard output")
+    written = test.run(["sh", "-c", f'"$@" {redirection}', "sh", HEAPTAPE, "export", "--format", "csv", "-o", "here.csv", tape])
+    equal(written.status, 0, f"nothing goes to standard output; stderr: {written.err}")
+
+
 @case
 def a_program_that_is_not_there_is_127(test):
     for name in ("no-such-program", "./no-such-program", "/no/such/program"):

@@ -41,7 +41,7 @@ bool Output::finish() {
   paged_->finish();
   // A reader that has seen enough is not a failure worth a line.
   if (paged_->failed()) say(fmt::format("cannot write to standard output: {}", std::strerror(paged_->error())));
-  return !failed_ || paged_->was_left();
+  return (!failed_ && !paged_->failed()) || paged_->was_left();
 }
 
 } // namespace heaptape::cli

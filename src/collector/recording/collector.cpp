@@ -45,7 +45,7 @@ const char* sentence_for(wire::OffReason reason) {
   switch (reason) {
   case wire::OffReason::None: return "";
   case wire::OffReason::CollectorGone: return "";
-  case wire::OffReason::MapFailed: return "the program could not map the shared memory (address space limit?)";
+  case wire::OffReason::MapFailed: return "there was no memory for the recorder in the program";
   case wire::OffReason::Sanitizer: return "the program is a sanitizer build, whose allocator cannot be recorded";
   case wire::OffReason::OwnAllocator: return "the program has its own allocator, which the recorder cannot see";
   case wire::OffReason::WrittenOver: return kWrittenOver;
@@ -113,8 +113,12 @@ CollectorResult Collector::not_attached(ProgramEnd& end) {
   if (end.cancelled()) return result;
   const auto reason = static_cast<wire::OffReason>(memory_.header().off_reason.load(std::memory_order_relaxed));
   const std::string why = sentence_for(reason);
-  result.problem = "nothing was recorded: " +
-                   (why.empty() ? program_name_ + " did not load the recorder (is it static, or set-user-ID?)" : why);
+  const std::string limit = limit_on_memory(end.has_launcher() ? ::getppid() : 0);
+  const std::string guess =
+      limit.empty() ? " (is it static, or set-user-ID?)" : "; " + limit + " may be too low for it";
+  result.problem =
+      "nothing was recorded: " + (why.empty() ? program_name_ + " did not load the recorder" + guess : why);
+  result.told = reason == wire::OffReason::MapFailed;
   return result;
 }
 

@@ -81,7 +81,7 @@ int collect_for_launcher(const CollectorOptions& options, SharedMemory memory, U
     send_message(link.get(), LinkMessage::Kind::TapeOpened, static_cast<int>(error.code) + 1, error.sentence);
     return 1;
   };
-  if (const Result<> enough = check_descriptors(); !enough) return give_up(enough.error());
+  if (const Result<> enough = check_limits(); !enough) return give_up(enough.error());
   ProcessRecording process(options, std::move(memory), program, message.text, {});
   Collector& collector = process.first();
   const Result<> opened = program != 0 ? collector.create_tape(program) : check_tape_folder(options.tape);
@@ -185,7 +185,7 @@ int collect_for(int socket_fd, const CollectorOptions& given, const CollectFor& 
   }
   prepare_collector_process(memory.value(), socket.get());
   if (how.prepared) how.prepared();
-  if (const Result<> enough = check_descriptors(); !enough) {
+  if (const Result<> enough = check_limits(); !enough) {
     refuse(socket.get(), enough.error().sentence);
     return 1;
   }

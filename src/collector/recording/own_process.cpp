@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -46,10 +47,42 @@ void hold_life_mutex(wire::Header& header) {
   ::pthread_mutex_lock(mutex);
 }
 
-Result<> check_descriptors() {
+std::string limit_on_memory(pid_t process) {
+  const auto is_limited = [&](__rlimit_resource resource) {
+    rlimit limit{};
+    return ::prlimit(process, resource, nullptr, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  };
+  const bool space = is_limited(RLIMIT_AS), data = is_limited(RLIMIT_DATA);
+  if (space && data) return "the limits on address space and data (ulimit -v, ulimit -d)";
+  if (space) return "the limit on address space (ulimit -v)";
+  return data ? "the limit on data (ulimit -d)" : "";
+}
+
+namespace {
+
+// A thread that cannot be made ends the collector. Its stack counts as a whole, though hardly any of it is used.
+Result<> check_memory() {
+  const std::string limit = limit_on_memory(0);
+  if (limit.empty()) return Unit{};
+  constexpr std::size_t kStack = std::size_t{1} << 20, kNeeded = std::size_t{16} << 20;
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_setstacksize(&attributes, kStack);
+  ::pthread_setattr_default_np(&attributes);
+  ::pthread_attr_destroy(&attributes);
+  void* const trial = ::mmap(nullptr, kNeeded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (trial == MAP_FAILED)
+    return Error{ErrorCode::Exhausted, "too little memory is left for the collector under " + limit};
+  ::munmap(trial, kNeeded);
+  return Unit{};
+}
+
+} // namespace
+
+Result<> check_limits() {
   constexpr rlim_t kNeeded = 32; // memory, tape, sockets and what watches the program; the files of modules come on top
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kNeeded) return Unit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kNeeded) return check_memory();
   return Error{ErrorCode::Exhausted, "the limit on open files (ulimit -n) is " + std::to_string(limit.rlim_cur) +
                                          ", and the collector needs " + std::to_string(kNeeded)};
 }

@@ -1,7 +1,10 @@
 // The process that the collector runs in: its session, its descriptors, its limits, its sign of life.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
+#include <string>
 
 #include "base/result.h"
 #include "collector/rings/shared_memory.h"
@@ -18,8 +21,11 @@ void hold_life_mutex(wire::Header& header);
 // one.
 void prepare_collector_process(const SharedMemory& memory, int keep);
 
-// After that: whether the process may open as many files as a collector needs.
-Result<> check_descriptors();
+// After that: whether the process may open as many files, and have as much memory, as a collector needs.
+Result<> check_limits();
+
+// "the limit on data (ulimit -d)": what bounds the memory of a process, 0 for this one; empty: nothing does.
+std::string limit_on_memory(pid_t process);
 
 // How many seconds of CPU time this process may take at most; 0: as many as it likes.
 std::uint64_t cpu_seconds_allowed();

@@ -69,17 +69,17 @@ bool map_slots(int fd, const wire::Config& config, std::uint32_t slots, Attached
 void map_memory(int fd, Attached& attached) noexcept {
   const long first = map(fd, wire::kPage);
   if (failed(first)) return refuse(attached, "the shared memory cannot be mapped");
-  const auto* header = reinterpret_cast<const wire::Header*>(first);
+  auto* header = reinterpret_cast<wire::Header*>(first);
   const wire::Config config = header->config;
   const bool fits = header->magic == wire::kMagic && header->version == wire::kVersion;
+  bool mapped = false;
+  for (std::uint32_t slots = config.slot_count; fits && !mapped && slots >= 4; slots /= 2)
+    mapped = map_slots(fd, config, slots, attached);
+  if (fits && !mapped) note_no_memory(*header);
   (void)system_call(SYS_munmap, first, wire::kPage);
   if (!fits)
     return refuse(attached, "libheaptape.so and heaptape are of different versions; install both from one build");
-
-  for (std::uint32_t slots = config.slot_count; slots >= 4; slots /= 2) {
-    if (map_slots(fd, config, slots, attached)) return;
-  }
-  refuse(attached, "not enough address space for the shared memory; raise the limit (ulimit -v)");
+  if (!mapped) refuse(attached, no_memory_sentence());
 }
 
 // Receives the collector's answer and the memory's descriptor with it.
@@ -200,6 +200,25 @@ void attach_listening(const char* path, const Origin& origin, Attached& attached
 }
 
 } // namespace
+
+void note_no_memory(wire::Header& header) noexcept {
+  header.off_reason.store(static_cast<std::uint32_t>(wire::OffReason::MapFailed), std::memory_order_release);
+}
+
+const char* no_memory_sentence() noexcept {
+  const auto is_limited = [](int resource) {
+    rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
+    (void)system_call(SYS_prlimit64, 0, resource, 0, as_long(&limit));
+    return limit.rlim_cur != RLIM_INFINITY;
+  };
+  const bool space = is_limited(RLIMIT_AS), data = is_limited(RLIMIT_DATA);
+  if (space && data)
+    return "too little memory is left for the recorder under the limits on address space and data (ulimit -v, ulimit "
+           "-d)";
+  if (space) return "too little memory is left for the recorder under the limit on address space (ulimit -v)";
+  if (data) return "too little memory is left for the recorder under the limit on data (ulimit -d)";
+  return "the kernel gives the recorder no memory";
+}
 
 void attach_inherited(int fd, std::uint64_t key, Attached& attached) noexcept {
   const long first = map(fd, wire::kPage);

@@ -42,4 +42,9 @@ void attach_new(const char* path, char** environment, const Origin& origin, Atta
 // `attached` stays as it is.
 void attach_at_door(const char* door, const Origin& origin, Attached& attached) noexcept;
 
+// Tells the collector that there was no memory for us, and that the user has been told.
+void note_no_memory(wire::Header& header) noexcept;
+// The same for the user: it names the limit that is set.
+const char* no_memory_sentence() noexcept;
+
 } // namespace heaptape::recorder

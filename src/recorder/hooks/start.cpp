@@ -157,7 +157,11 @@ void thread_arrived(ThreadState& thread, Caller caller) noexcept {
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 30;
   const std::uint64_t reach = stack_limit.rlim_cur < kLargest ? stack_limit.rlim_cur : kLargest;
   const std::uint64_t top = (reinterpret_cast<std::uint64_t>(__libc_stack_end) + 4095) & ~std::uint64_t{4095};
-  if (!start_recorder(attached.memory, top, reach)) return false;
+  if (!start_recorder(attached.memory, top, reach)) {
+    say_off(no_memory_sentence());
+    note_no_memory(*header);
+    return false;
+  }
   start_slots(attached.scratch, attached.scratch_slots);
   constexpr std::uint64_t kRest = std::uint64_t{16} << 20; // our own code, rules of addresses, what is rounded up
   note_held_memory(attached.bytes, wire::table_offset(g_recorder.config.table_count) + kRest);
