@@ -1,9 +1,11 @@
 """Snapshots of what memory holds: taken by themselves and on demand, by every method, and read back."""
 
 import json
+import os
+import subprocess
 
-from harness import case, check, each, equal, main, wait_until
-from talker import Talker, ask
+from harness import case, check, each, equal, main, program, wait_until
+from talker import Talker, ask, listed
 from tape import demand
 
 
@@ -61,6 +63,59 @@ def snapshots_are_taken_by_themselves(test):
     talker = Talker(test, options=("--snapshot", "every:50ms"))
     wait_until(lambda: len([row for row in snapshots_of(talker.tape.path) if row["contents"]]) >= 3, "three snapshots")
     equal(talker.finish().status, 5, "the program's status")
+
+
+class Lost:
+    """The program `lost`, recorded, with a snapshot of its memory."""
+
+    def __init__(self, test, method="auto"):
+        runtime = test.dir / "runtime"
+        runtime.mkdir(mode=0o700, exist_ok=True)
+        os.environ["HEAPTAPE_RUNTIME_DIR"] = test.env["HEAPTAPE_RUNTIME_DIR"] = str(runtime)
+        folder = test.new_tapes_folder()
+        words, variables = test.form("record", [program("lost")], (), folder)
+        process = test.start(words, env=variables, stdin=subprocess.PIPE)
+        line = process.stdout.readline().decode().split()
+        equal(line[:1], ["ready"], "what the program says")
+        self.lost, self.child, self.end_of_chain = (int(word, 16) for word in line[1:])
+        recording = wait_until(lambda: next(iter(listed()), None), "the recording is listed")
+        taken = ask("snapshot", "-p", recording["pid"], "here", "--contents", "--method", method)
+        equal(taken.returncode, 0, taken.stderr)
+        process.stdin.close()
+        process.stdin = None
+        equal(test.finish(process).status, 0, "the program's status")
+        self.tape = recording["tape"]
+
+
+@case
+def leaks_are_told_by_reachability(test):
+    answer = json.loads(demand("lost", Lost(test).tape, "--json"))
+    totals = {row["class"]: (row["blocks"], row["bytes"]) for row in answer["classes"]}
+    equal(totals["definitely lost"], (110, 102_000), "definitely lost")
+    equal(totals["indirectly lost"], (110, 7_000), "indirectly lost")
+    equal(totals["possibly lost"], (1, 400), "possibly lost")
+    sites = [(site["blocks"], site["bytes"], site["indirect_blocks"], site["indirect_bytes"]) for site in answer["definitely_lost"]]
+    equal(sites, [(100, 100_000, 100, 5_000), (10, 2_000, 10, 2_000)], "a line per cause, a cycle as one")
+
+
+@case
+def a_block_is_traced_to_the_variable_that_leads_to_it(test):
+    lost = Lost(test)
+    text = demand("trace", lost.tape, hex(lost.end_of_chain))
+    check("g_chain" in text and text.count("->") == 5 and text.count("leads on at +0x10") == 4, text)
+    check("unreachable: definitely lost" in demand("trace", lost.tape, hex(lost.lost)), "the lost one")
+    text = demand("trace", lost.tape, hex(lost.child))
+    check("unreachable: indirectly lost" in text and f"through {lost.lost:#x}" in text, text)
+
+
+@case
+def references_are_found_and_named(test):
+    lost = Lost(test)
+    answer = json.loads(demand("refs", lost.tape, hex(lost.child), "--json"))
+    equal([row["address"] for row in answer["references"]], [hex(lost.lost + 24)], "who points at the child")
+    text = demand("refs", lost.tape, hex(lost.child))
+    check("1 reference to" in text and "1,000-byte block of" in text and "leak_with_children" in text, text)
+    check("variables of lost" in demand("roots", lost.tape), "roots")
 
 
 if __name__ == "__main__":
