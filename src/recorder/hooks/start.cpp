@@ -7,6 +7,7 @@
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -172,6 +173,8 @@ void thread_arrived(ThreadState& thread, Caller caller) noexcept {
   header->membarrier_registered.store(barrier ? 1 : 0, std::memory_order_relaxed);
   header->pid.store(pid, std::memory_order_relaxed);
   begin_lineage(*header, attached, g_collector_environment);
+  // For snapshots of memory: where the kernel lets only ancestors trace a process (yama), also the collector. Elsewhere it is refused.
+  (void)system_call(SYS_prctl, PR_SET_PTRACER, static_cast<long>(g_recorder.collector_tid));
   header->attached.store(1, std::memory_order_release);
   g_switch.attached.store(1, std::memory_order_release);
   if (g_recorder.config.no_heap == 0) g_switch.on.store(switch_position(), std::memory_order_release);
