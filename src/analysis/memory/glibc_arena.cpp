@@ -38,15 +38,18 @@ std::optional<std::uint64_t> find_main_arena(MemoryCursor& cursor, std::uint64_t
   const std::size_t count = cursor.read(begin, std::as_writable_bytes(std::span(words))) / kWord;
   words.resize(count);
   constexpr std::size_t kBinWords = 2 * GlibcArena::kBinCount;
+  if (count < kBinWords) return std::nullopt;
+  std::vector<std::uint32_t> empty(count + 1); // bins that would be empty, among every second word before this one
+  for (std::size_t at = 0; at < count; ++at) {
+    const bool is_empty = at + 1 < count && is_empty_bin(words, at, begin + at * kWord);
+    empty[at + 1] = (at == 0 ? 0 : empty[at - 1]) + is_empty;
+  }
   for (std::size_t at = GlibcArena::kBins / kWord; at + kBinWords <= count; ++at) {
-    std::uint32_t empty = 0;
-    bool all_links = true;
-    for (std::size_t bin = 0; bin < GlibcArena::kBinCount && all_links; ++bin) {
-      const std::size_t word = at + 2 * bin;
-      if (is_empty_bin(words, word, begin + word * kWord)) ++empty;
-      all_links = words[word] > 4096 && words[word + 1] > 4096 && (words[word] | words[word + 1]) >> 47 == 0;
-    }
-    if (!all_links || empty < kEmptyBins) continue;
+    if (empty[at + kBinWords - 1] - empty[at - 1] < kEmptyBins) continue;
+    const bool all_links = std::all_of(words.begin() + static_cast<std::ptrdiff_t>(at),
+                                       words.begin() + static_cast<std::ptrdiff_t>(at + kBinWords),
+                                       [](std::uint64_t word) { return word > 4096 && word >> 47 == 0; });
+    if (!all_links) continue;
     // Words around the bins may look like links, too.
     const std::uint64_t arena = begin + at * kWord - GlibcArena::kBins;
     if (is_in_ring(cursor, arena)) return arena;

@@ -5,6 +5,8 @@
 namespace heaptape {
 
 std::optional<GlibcChunk> ChunkReader::chunk(std::uint64_t address) {
+  if (most_reads_ == 0) return std::nullopt;
+  --most_reads_;
   const auto size = cursor_.word(address + 8);
   if (!size) return std::nullopt;
   return GlibcChunk{address, *size & ~kChunkFlags, (*size & 1) != 0};

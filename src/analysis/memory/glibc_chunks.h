@@ -22,9 +22,10 @@ struct GlibcChunk {
 class ChunkReader {
 public:
   ChunkReader(const MemoryImage& image, const BlockRanks& ranks, HeapCheck& check)
-      : cursor_(image), ranks_(ranks), check_(check) {}
+      : cursor_(image), ranks_(ranks), check_(check), most_reads_(image.stored_bytes() / kChunkHeader + (1 << 20)) {}
 
   std::optional<std::uint64_t> word(std::uint64_t address) { return cursor_.word(address); }
+  // nullopt: not captured; or so much was read already that chunks must overlap.
   std::optional<GlibcChunk> chunk(std::uint64_t address);
   void report(HeapProblemKind kind, std::uint64_t address, std::uint64_t value);
   bool is_full() const { return check_.problems.size() >= HeapCheck::kMostProblems; }
@@ -45,6 +46,7 @@ private:
   MemoryCursor cursor_;
   const BlockRanks& ranks_;
   HeapCheck& check_;
+  std::uint64_t most_reads_;
 };
 
 } // namespace heaptape

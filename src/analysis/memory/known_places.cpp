@@ -12,21 +12,13 @@ namespace {
 constexpr std::uint32_t kHabit = 16;
 constexpr std::uint64_t kWord = 8;
 
-// Blocks that nothing refers to at their start, and where they are referred to: block << 32 | offset, in order, each once.
-TableVector<std::uint64_t> places_in_question(const HeapView& heap) {
-  std::vector<bool> started(heap.ranks.size());
-  const ReferenceGraph& graph = heap.graph;
-  for (std::uint32_t edge = 0; edge < graph.edges(); ++edge) {
-    if (graph.kind(edge) == EdgeKind::Start) started[graph.target(edge)] = true;
-  }
-  for (const RootWord& word : heap.roots.words()) {
-    if (word.offset == 0) started[word.block] = true;
-  }
+// Where blocks are referred to inside: block << 32 | offset, in order, each once.
+TableVector<std::uint64_t> places_inside(const HeapView& heap) {
   TableVector<std::uint64_t> places;
   const auto add = [&](std::uint32_t block, std::uint32_t offset) {
-    if (offset != 0 && !started[block]) places.push_back(std::uint64_t{block} << 32 | offset);
+    if (offset != 0) places.push_back(std::uint64_t{block} << 32 | offset);
   };
-  graph.for_each_interior([&](std::uint32_t, std::uint32_t target, std::uint32_t offset) { add(target, offset); });
+  heap.graph.for_each_interior([&](std::uint32_t, std::uint32_t target, std::uint32_t offset) { add(target, offset); });
   for (const RootWord& word : heap.roots.words()) add(word.block, word.offset);
   std::sort(places.begin(), places.end());
   places.erase(std::unique(places.begin(), places.end()), places.end());
@@ -49,7 +41,8 @@ public:
     }
     const std::uint64_t bytes = heap_.ranks.bytes(block);
     if (offset == kWord && (is_cookie(bytes, kWord) || head_[0] == bytes - kWord)) return true;
-    if (offset == 2 * kWord && heap_.graph.options().cpython) return true; // behind the links of the collector's list
+    if ((offset == 2 * kWord || offset == 4 * kWord) && heap_.graph.options().cpython)
+      return true; // behind the collector's links
     if (offset == 3 * kWord && is_string_header(bytes)) return true;
     return is_second_base(block, offset);
   }
@@ -94,7 +87,7 @@ MayBeVtable vtables_in(std::span<const MappedRange> regions, std::span<const std
 
 KnownPlaces KnownPlaces::of(const HeapView& heap, const MayBeVtable& may_be_vtable) {
   KnownPlaces known;
-  const TableVector<std::uint64_t> places = places_in_question(heap);
+  const TableVector<std::uint64_t> places = places_inside(heap);
   std::unordered_map<std::uint64_t, std::uint32_t> counts; // by group and offset
   for (const std::uint64_t place : places) {
     const std::uint32_t group = heap.ranks.group(static_cast<std::uint32_t>(place >> 32));

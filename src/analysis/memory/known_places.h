@@ -1,10 +1,11 @@
 // Places inside of blocks to which programs point on purpose. A reference to such a place is as good as one to the block's start.
 //
 //   offset below 8           low bits of the pointer carry a flag
-//   a habit                  16 blocks or more of one group are referred to at this very offset and none of them at its start
+//   a habit                  16 blocks or more of one group are referred to at this very offset
 //   an array's cookie        operator new[] keeps the number of elements in front of them
 //   a length in front        the first word is the number of bytes behind it
 //   a string's header        std::string of the old ABI: length, capacity, count of references, then the text
+//   an object of CPython     behind the links of its collector
 //   a thread's table         of where its variables lie: the loader points behind its first entry
 //   a second base            the words at the start and at the place lead to tables of virtual functions
 #pragma once

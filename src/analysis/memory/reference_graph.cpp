@@ -1,6 +1,7 @@
 #include "analysis/memory/reference_graph.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -26,26 +27,28 @@ struct Part {
   TableVector<std::uint32_t> offsets{};
 };
 
-// What CPython puts in front of an object that its collector watches: two links, the last bits of which are flags, then the count of
-// references and the type.
+// What CPython puts in front of an object that its collector watches: two links, the last bits of which are flags; then the object
+// begins, with the count of references and the type. Since 3.11 two words about attributes may come before the links.
 struct CollectorHead {
   std::uint64_t next, previous, count, type;
 };
-constexpr std::uint64_t kHeadLinks = 2 * kWord;
+constexpr std::size_t kHeadLinks = 2 * kWord;
+constexpr std::array<std::size_t, 2> kHeadPlaces{0, 2 * kWord};
 
 bool looks_like_address(std::uint64_t word) { return word > 4096 && word >> BlockRanks::kAddressBits == 0; }
 
-// Links lead to the beginnings of other such blocks, or to the heads of the lists, which are not in blocks.
+// Links lead to the same place of other blocks, or to the heads of the lists, which are not in blocks.
 bool is_link(const BlockRanks& ranks, std::uint64_t word) {
   word &= ~std::uint64_t{7};
   if (!looks_like_address(word)) return false;
   const std::uint32_t block = ranks.find(word);
-  return block == BlockRanks::kNone || ranks.begin(block) == word;
+  return block == BlockRanks::kNone ||
+         std::find(kHeadPlaces.begin(), kHeadPlaces.end(), word - ranks.begin(block)) != kHeadPlaces.end();
 }
 bool is_collector_head(const BlockRanks& ranks, const CollectorHead& head) {
   constexpr std::uint64_t kMostCounted = std::uint64_t{1} << 33;
   return head.count - 1 < kMostCounted && looks_like_address(head.type) && is_link(ranks, head.next) &&
-         is_link(ranks, head.previous);
+         is_link(ranks, head.previous) && ranks.find(head.count) == BlockRanks::kNone; // a heap may lie that low
 }
 
 } // namespace
@@ -109,17 +112,23 @@ private:
 
   template <class Batch>
   void scan(Batch& batch, std::uint32_t block, std::uint64_t address, std::span<const std::byte> bytes) {
-    std::size_t at = -address % kWord;
-    if (options_.cpython && address == ranks_.begin(block) && at == 0 && bytes.size() >= sizeof(CollectorHead)) {
-      CollectorHead head;
-      std::memcpy(&head, bytes.data(), sizeof head);
-      if (is_collector_head(ranks_, head)) at += kHeadLinks;
-    }
-    for (; at + kWord <= bytes.size(); at += kWord) {
+    std::size_t links = bytes.size(); // where those of CPython's collector begin
+    if (options_.cpython && address == ranks_.begin(block) && address % kWord == 0) links = collector_links(bytes);
+    for (std::size_t at = -address % kWord; at + kWord <= bytes.size(); at += kWord) {
+      if (at - links < kHeadLinks) continue;
       std::uint64_t word;
       std::memcpy(&word, bytes.data() + at, kWord);
       batch.look(word, block);
     }
+  }
+  std::size_t collector_links(std::span<const std::byte> bytes) const {
+    for (const std::size_t place : kHeadPlaces) {
+      CollectorHead head;
+      if (place + sizeof head > bytes.size()) break;
+      std::memcpy(&head, bytes.data() + place, sizeof head);
+      if (is_collector_head(ranks_, head)) return place;
+    }
+    return bytes.size();
   }
 
   void join() {

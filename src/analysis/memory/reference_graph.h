@@ -50,7 +50,7 @@ public:
     return static_cast<EdgeKind>(kinds_[edge / kPerWord] >> (edge % kPerWord * 2) & 3);
   }
   void prefetch_edges_of(std::uint32_t block) const { __builtin_prefetch(&first_[block]); }
-  void prefetch_edge(std::uint32_t edge) const { __builtin_prefetch(&to_[edge]); }
+  void prefetch_edge(std::uint32_t edge) const { __builtin_prefetch(to_.data() + edge); } // may be behind the last one
 
   // All edges that do not lead to a start, in order: visit(edge, target, offset in it). Offsets end at 2^32 - 1.
   template <class Visit>

@@ -86,6 +86,26 @@ TEST(ReferenceGraph, LeavesOutTheListOfPythonsCollector) {
   EXPECT_EQ(targets(graph, b), (std::vector{type, a}));
 }
 
+TEST(ReferenceGraph, LeavesOutTheCollectorsListAlsoBehindTwoWordsAboutAttributes) {
+  HeapForTest heap;
+  const std::uint32_t type = heap.add(400), values = heap.add(64), a = heap.add(80), b = heap.add(64),
+                      items = heap.add(64);
+  heap.point(a, 0, values, 8);
+  heap.point(a, 16, b);
+  heap.point(a, 24, b);
+  heap.pages.put_word(heap.at(a, 32), 1);
+  heap.point(a, 40, type);
+  heap.point(b, 0, a, 16);
+  heap.point(b, 8, a, 16);
+  heap.pages.put_word(heap.at(b, 16), 1);
+  heap.point(b, 24, type);
+  for (std::uint64_t i = 0; i < 4; ++i) heap.point(items, 8 * i, b, 16); // an array of objects, not an object
+  const ReferenceGraph graph = heap.graph({.cpython = true});
+  EXPECT_EQ(targets(graph, a), (std::vector{values, type}));
+  EXPECT_EQ(targets(graph, b), std::vector{type});
+  EXPECT_EQ(targets(graph, items).size(), 4u);
+}
+
 TEST(ReferenceGraph, SurvivesBlocksThatOverlapAndMemoryThatIsMissing) {
   HeapForTest heap;
   const std::uint32_t a = heap.add(64), b = heap.add(9000);

@@ -13,12 +13,13 @@ namespace heaptape {
 
 template <class T>
 struct TablePages {
+  static_assert(alignof(T) <= 64);
   using value_type = T;
   TablePages() = default;
   template <class U>
   TablePages(const TablePages<U>&) {}
 
-  T* allocate(std::size_t count) { return static_cast<T*>(allocate_zeroed(bytes(count), alignof(std::max_align_t))); }
+  T* allocate(std::size_t count) { return static_cast<T*>(allocate_zeroed(bytes(count), kLine)); }
   void deallocate(T* values, std::size_t count) { release_table(values, bytes(count)); }
   // Fresh memory is zero already: a table that is made in its final size is not written twice.
   template <class U, class... Arguments>
@@ -29,7 +30,8 @@ struct TablePages {
   friend bool operator==(const TablePages&, const TablePages&) { return true; }
 
 private:
-  static std::size_t bytes(std::size_t count) { return (count * sizeof(T) + 63) / 64 * 64; }
+  static constexpr std::size_t kLine = 64;
+  static std::size_t bytes(std::size_t count) { return (count * sizeof(T) + kLine - 1) / kLine * kLine; }
 };
 
 // resize() to more than was ever there gives zeros; to what was there before, old values.
