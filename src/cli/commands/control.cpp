@@ -6,6 +6,7 @@
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
 #include "collector/control/control_client.h"
+#include "report/view/position.h"
 
 namespace heaptape::cli {
 namespace {
@@ -52,6 +53,13 @@ std::string moment_of(const LiveRecording& recording) {
          bytes_text(recording.live_bytes) + " live: " + printable(recording.tape);
 }
 
+// How to name the moment later, where the name alone means another.
+std::string how_to_quote(const std::string& name) {
+  if (!needs_quotes(name)) return "";
+  return "; in reports, write \"'" + printable(name) + "'\" with both pairs of quotes: " + printable(name) +
+         " alone means something in every tape";
+}
+
 } // namespace
 
 int mark(Arguments arguments) {
@@ -64,7 +72,9 @@ int mark(Arguments arguments) {
         if (name.empty()) return Error{ErrorCode::Usage, "a mark needs a name: heaptape mark -p PID NAME"};
         return mark_now(pid, name, MarkKind::Mark);
       },
-      [&](const LiveRecording& done) { say("marked '" + printable(name) + "' " + moment_of(done)); });
+      [&](const LiveRecording& done) {
+        say("marked '" + printable(name) + "' " + moment_of(done) + how_to_quote(name));
+      });
 }
 
 int snapshot(Arguments arguments) {
@@ -73,7 +83,9 @@ int snapshot(Arguments arguments) {
   list.text("--note TEXT", note, "the snapshot's name (default: snapshot)");
   return control(
       list, kSnapshotHelp, arguments, [&](pid_t pid) { return mark_now(pid, note, MarkKind::Snapshot); },
-      [&](const LiveRecording& done) { say("snapshot '" + printable(note) + "' " + moment_of(done)); });
+      [&](const LiveRecording& done) {
+        say("snapshot '" + printable(note) + "' " + moment_of(done) + how_to_quote(note));
+      });
 }
 
 int stop(Arguments arguments) {
