@@ -25,6 +25,8 @@ std::optional<int> minor_version(std::string_view path) {
 }
 
 bool names_functions(const Meta& meta) {
+  const auto variable = meta.find(kPythonPerf);
+  if (variable != meta.end() && !variable->second.empty() && variable->second != "0") return true;
   const auto command = meta.find("command");
   if (command == meta.end()) return false;
   // "-X", "perf" or "-Xperf" or "-Xperf_jit"; arguments end with a NUL byte.

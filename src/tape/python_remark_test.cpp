@@ -26,6 +26,11 @@ TEST(PythonRemark, FunctionsAreNamedFrom312OnIfAskedFor) {
   EXPECT_EQ(remark("/usr/bin/python3.12", {{"PYTHONMALLOC", "malloc"}}), "python -X perf names Python functions");
 }
 
+TEST(PythonRemark, TheVariableForPerfIsNotAdvisedToThoseWhoSetIt) {
+  EXPECT_EQ(remark("/usr/bin/python3.12", {{"PYTHONMALLOC", "malloc"}, {"PYTHONPERFSUPPORT", "1"}}), "");
+  EXPECT_NE(remark("/usr/bin/python3.12", {{"PYTHONMALLOC", "malloc"}, {"PYTHONPERFSUPPORT", "0"}}), "");
+}
+
 TEST(PythonRemark, NothingIsSaidWhenNothingIsHidden) {
   EXPECT_EQ(remark("/usr/bin/python3.11", {{"PYTHONMALLOC", "malloc"}}), "");
   EXPECT_EQ(remark("/usr/bin/perl"), "");

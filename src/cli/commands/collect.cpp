@@ -57,6 +57,7 @@ int collect(Arguments arguments) {
   }
   if (listen.empty()) return collect_for(socket, collector);
   if (!output.empty()) collector.tape = output;
+  if (const Result<> named = check_tape_name(collector.tape); !named) return fail(named.error());
   collector.tape_named = false; // many programs share the name: a second one gets a number
   collector.force = false;
   if (const Result<> folder = check_tape_folder(collector.tape); !folder) return fail(folder.error());

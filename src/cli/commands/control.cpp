@@ -6,6 +6,7 @@
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
 #include "collector/control/control_client.h"
+#include "report/view/position.h"
 
 namespace heaptape::cli {
 namespace {
@@ -63,6 +64,13 @@ std::string moment_of(const LiveRecording& recording) {
          bytes_text(recording.live_bytes) + " live: " + printable(recording.tape);
 }
 
+// How to name the moment later, where the name alone means another.
+std::string how_to_quote(const std::string& name) {
+  if (!needs_quotes(name)) return "";
+  return "; in reports, write \"'" + printable(name) + "'\" with both pairs of quotes: " + printable(name) +
+         " alone means something in every tape";
+}
+
 } // namespace
 
 int mark(Arguments arguments) {
@@ -75,11 +83,14 @@ int mark(Arguments arguments) {
         if (name.empty()) return Error{ErrorCode::Usage, "a mark needs a name: heaptape mark -p PID NAME"};
         return mark_now(pid, name, MarkKind::Mark);
       },
-      [&](const LiveRecording& done) { say("marked '" + printable(name) + "' " + moment_of(done)); });
+      [&](const LiveRecording& done) {
+        say("marked '" + printable(name) + "' " + moment_of(done) + how_to_quote(name));
+      });
 }
 
 int snapshot(Arguments arguments) {
-  std::string note = "snapshot", method_text = "auto";
+  static constexpr const char* kUsualName = "snapshot";
+  std::string note = kUsualName, method_text = "auto";
   bool contents = false, with_not_dumped = false;
   OptionList list("snapshot");
   list.word("NAME", note);
@@ -104,7 +115,8 @@ int snapshot(Arguments arguments) {
   };
   const auto told = [&](const LiveRecording& done) {
     say("snapshot '" + printable(note) + "' " +
-        (contents ? "with contents: " + outcome + ": " + printable(done.tape) : moment_of(done)));
+        (contents ? "with contents: " + outcome + ": " + printable(done.tape) : moment_of(done)) +
+        (note != kUsualName ? how_to_quote(note) : ""));
   };
   return control(list, kSnapshotHelp, arguments, ask, told);
 }

@@ -291,6 +291,10 @@ int record(Arguments arguments) {
   if (const Result<> added = add_watcher(collector); !added) return fail(added.error());
   collector.where_command = where_command();
   choose_run(request.options);
+  const bool is_stream = collector.tape == "-"; // no name for a folder either
+  if (collector.tape_named && (collector.run.empty() || is_stream)) {
+    if (const Result<> named = check_tape_name(collector.tape); !named) return fail(named.error());
+  }
   collector.obstacle_of = obstacle_of;
   for (const char* word : split.options)
     collector.options_text += (collector.options_text.empty() ? "" : " ") + std::string(word);

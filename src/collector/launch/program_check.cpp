@@ -119,7 +119,10 @@ ProgramCheck judge(const std::string& name, const ElfFacts& facts) {
   // A loader started by hand ("ld-linux-x86-64.so.2 ./program") has no interpreter of its own and does preload.
   if (facts.interpreter.empty() && !is_glibc_loader(facts.soname)) {
     return refuse(Obstacle::Static, name + " is statically linked, so the recorder cannot be loaded into it",
-                  "Link it dynamically (without -static) to record it.");
+                  facts.is_go
+                      ? "Build it with 'CGO_ENABLED=1 go build -ldflags=-linkmode=external' to record what its C "
+                        "code allocates; Go's own heap is for 'go tool pprof'."
+                      : "Link it dynamically (without -static) to record it.");
   }
   if (!facts.interpreter.empty() && !is_glibc_loader(facts.interpreter)) {
     return refuse(Obstacle::ForeignLibc,

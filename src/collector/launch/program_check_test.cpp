@@ -33,6 +33,14 @@ TEST(ProgramCheck, RefusalSaysWhatAndWhyAndWhatToDoInOneLine) {
                             "Link it dynamically (without -static) to record it.");
 }
 
+TEST(ProgramCheck, AStaticProgramOfGoIsToldHowGoLinksDynamically) {
+  const ProgramCheck check = judged({.note_of_go = true});
+  EXPECT_EQ(check.obstacle, Obstacle::Static);
+  EXPECT_EQ(check.sentence, "./app is statically linked, so the recorder cannot be loaded into it; it runs unrecorded. "
+                            "Build it with 'CGO_ENABLED=1 go build -ldflags=-linkmode=external' to record what its C "
+                            "code allocates; Go's own heap is for 'go tool pprof'.");
+}
+
 TEST(ProgramCheck, LoadersOfOtherLibrariesAreRefused) {
   EXPECT_EQ(judged({.interpreter = "/lib/ld-musl-x86_64.so.1"}).obstacle, Obstacle::ForeignLibc);
   EXPECT_EQ(judged({.interpreter = "/nix/store/x-glibc/lib/ld-linux-x86-64.so.2"}).obstacle, Obstacle::None);

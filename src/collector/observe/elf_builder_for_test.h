@@ -24,6 +24,7 @@ struct ElfSketch {
   std::vector<std::string> imported{};       // undefined, in .dynsym
   std::vector<std::string> static_symbols{}; // defined functions, in .symtab
   Hash hash = Hash::Gnu;
+  bool note_of_go = false; // in place of the interpreter
 };
 
 class ElfBuilder {
@@ -56,6 +57,10 @@ public:
     segments[0] = {PT_LOAD, PF_R, 0, 0, 0, bytes_.size(), bytes_.size(), 4096};
     segments[1] = {PT_DYNAMIC, PF_R, dynamic_at, dynamic_at, 0, dynamic_size, dynamic_size, 8};
     segments[2] = {PT_INTERP, PF_R, interpreter, interpreter, 0, sketch.interpreter.size() + 1, 0, 1};
+    if (sketch.note_of_go) {
+      const std::uint32_t note[] = {4, 4, 4, 'G' | 'o' << 8, 0};
+      segments[2] = {PT_NOTE, PF_R, append(note, sizeof note), 0, 0, sizeof note, 0, 4};
+    }
     Elf64_Ehdr header{};
     std::memcpy(header.e_ident, ELFMAG, SELFMAG);
     header.e_ident[EI_CLASS] = ELFCLASS64;
@@ -63,7 +68,7 @@ public:
     header.e_type = ET_DYN;
     header.e_machine = sketch.machine;
     header.e_phoff = sizeof header;
-    header.e_phnum = sketch.interpreter.empty() ? 2 : 3;
+    header.e_phnum = sketch.interpreter.empty() && !sketch.note_of_go ? 2 : 3;
     header.e_shoff = sections;
     header.e_shnum = 3;
     std::memcpy(bytes_.data(), &header, sizeof header);

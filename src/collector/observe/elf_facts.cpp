@@ -74,6 +74,18 @@ public:
     return {};
   }
 
+  // Go's linker leaves a note with the build's id: sizes of name and content, type 4, "Go".
+  bool has_note_of_go() const {
+    struct Note {
+      std::uint32_t name_size, size, type;
+      char name[4];
+    };
+    return std::any_of(segments_.begin(), segments_.end(), [&](const Elf64_Phdr& segment) {
+      const auto note = segment.p_type == PT_NOTE ? read_at<Note>(file_, segment.p_offset) : std::nullopt;
+      return note && note->name_size == sizeof note->name && note->type == 4 && std::memcmp(note->name, "Go\0", 4) == 0;
+    });
+  }
+
   // Calls visit(tag, value) for every entry of the dynamic section.
   template <class Visit>
   void each_dynamic(Visit visit) const {
@@ -259,6 +271,7 @@ Result<ElfFacts> parse_elf_facts(Bytes file) {
   const ElfFile elf(file, *header);
   const DynamicSymbols symbols(elf, file);
   facts.interpreter = elf.interpreter();
+  facts.is_go = elf.has_note_of_go();
   elf.each_dynamic([&](Elf64_Sxword tag, std::uint64_t value) {
     if (tag == DT_NEEDED && facts.needed.size() < kMaxName) facts.needed.emplace_back(symbols.text(value));
     if (tag == DT_SONAME) facts.soname = symbols.text(value);

@@ -19,6 +19,7 @@ struct ElfFacts {
   std::vector<std::string> needed; // shared libraries, by the name they are asked for
   bool defines_malloc = false;     // so that the whole process uses it, whatever is preloaded
   std::string sanitizer;           // "AddressSanitizer", ...; empty: none. The undefined behaviour one does not count.
+  bool is_go = false;              // made by Go's own linker
   std::string allocator;           // "jemalloc", ... when defines_malloc and a known one; else empty
 };
 

@@ -156,7 +156,8 @@ Meta ProcFiles::facts() const {
   put("program", executable());
   put("directory", read_link(path("cwd")));
   put("pid", std::to_string(pid_));
-  put(kPythonMalloc, variable(read_small_file(path("environ")), kPythonMalloc));
+  const std::string environment = read_small_file(path("environ"));
+  for (const char* const name : {kPythonMalloc, kPythonPerf}) put(name, variable(environment, name));
   if (const auto now = stat()) put("ppid", std::to_string(now->parent));
   utsname system{};
   if (::uname(&system) == 0) {

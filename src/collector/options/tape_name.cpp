@@ -111,7 +111,8 @@ Result<std::string> make_run_folder(const CollectorOptions& options, const TapeN
     }
     if (reason != EEXIST) {
       const ErrorCode code = reason == ENOENT || reason == ENOTDIR ? ErrorCode::NotFound : ErrorCode::Denied;
-      return Error{code, "cannot make the folder '" + folder + "' for the run: " + std::strerror(reason)};
+      return Error{code, "cannot make the folder '" + folder + "' for the run: " + std::strerror(reason) +
+                             "; choose a place you may write to with -o"};
     }
     if (options.tape_named || number > kMostTries)
       return Error{ErrorCode::Exists, "cannot make the folder '" + folder +
@@ -119,6 +120,15 @@ Result<std::string> make_run_folder(const CollectorOptions& options, const TapeN
                                           "what is in it with --force"};
     folder = first + "." + std::to_string(number);
   }
+}
+
+Result<> check_tape_name(const std::string& pattern) {
+  if (pattern == "-")
+    return Error{ErrorCode::Usage, "a tape cannot be written to standard output; name a file with -o (-o ./- for one "
+                                   "named '-')"};
+  if (pattern.ends_with('/'))
+    return Error{ErrorCode::Usage, "'" + pattern + "' names a folder; name a tape in it: -o " + pattern + "%n.%p.tape"};
+  return Unit{};
 }
 
 Result<> check_tape_folder(const std::string& pattern) {

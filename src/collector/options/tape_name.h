@@ -36,6 +36,9 @@ bool names_run(const std::string& output);
 // A folder's name as part of a tape's name, where % has a meaning.
 std::string as_pattern(std::string_view folder);
 
+// Whether this can be the name of a tape: not "-", for a tape is not a stream, and not that of a folder.
+Result<> check_tape_name(const std::string& pattern);
+
 // Whether a tape could be created there: the folder exists and may be written.
 Result<> check_tape_folder(const std::string& pattern);
 

@@ -69,5 +69,22 @@ TEST_F(TapeName, AFolderThatIsNotThereIsAnError) {
   EXPECT_TRUE(check_tape_folder(folder + "/%n/a.tape").ok()) << "known only when the program is";
 }
 
+TEST_F(TapeName, ADashAndAFolderAreRefusedAsTapesWithWhatToDo) {
+  EXPECT_EQ(check_tape_name("-").error().sentence,
+            "a tape cannot be written to standard output; name a file with -o (-o ./- for one named '-')");
+  EXPECT_EQ(check_tape_name("tapes/").error().sentence,
+            "'tapes/' names a folder; name a tape in it: -o tapes/%n.%p.tape");
+  EXPECT_TRUE(check_tape_name("tapes/a.tape").ok());
+  EXPECT_TRUE(check_tape_name("./-").ok());
+}
+
+TEST_F(TapeName, AFolderThatCannotBeMadeForARunSaysWhatToDo) {
+  CollectorOptions options;
+  options.run = folder + "/nowhere/run";
+  EXPECT_EQ(make_run_folder(options, facts).error().sentence,
+            "cannot make the folder '" + options.run +
+                "' for the run: No such file or directory; choose a place you may write to with -o");
+}
+
 } // namespace
 } // namespace heaptape

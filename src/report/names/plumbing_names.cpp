@@ -104,6 +104,15 @@ bool is_operator_of_class(Text full) {
   return is_any(type.substr(0, std::min(type.find_first_of(" &<,)"), type.size())), kClasses);
 }
 
+// GCC's vectors, by the policies that only they have: vec<tree_node*, va_gc, vl_embed>::safe_grow_cleared(unsigned int, bool).
+bool is_vector_of_gcc(Text full) {
+  if (!full.starts_with("vec<")) return false;
+  const Text arguments = full.substr(3, end_of_type(full.substr(3)));
+  return arguments.find(", va_heap, vl_") != full.npos || arguments.find(", va_gc, vl_") != full.npos ||
+         arguments.find(", va_gc_atomic, vl_") != full.npos;
+}
+bool reserves_for_gcc(Text name) { return name.starts_with("va_heap::reserve") || name.starts_with("va_gc::reserve"); }
+
 // No demangler knows what "string_view::operator T()" of absl is called; its outermost scope can be read all the same.
 bool is_nested_in_scope(Text linkage_name) {
   if (!linkage_name.starts_with("_ZN")) return false;
@@ -149,8 +158,9 @@ bool is_plumbing_function(std::string_view linkage_name) {
   if (is_of_rust(linkage_name) && begins_with_any(full, kScopes)) return true;
   if (full == linkage_name && is_nested_in_scope(linkage_name)) return true;
   const std::string name = short_name(full);
-  return begins_with_any(name, kScopes) || is_operator_of_class(full) || begins_with_any(name, kBeginnings) ||
-         is_any(Text(name), kNames) || is_of_class(name) || is_named_after_allocating(linkage_name);
+  return begins_with_any(name, kScopes) || is_operator_of_class(full) || is_vector_of_gcc(full) ||
+         reserves_for_gcc(name) || begins_with_any(name, kBeginnings) || is_any(Text(name), kNames) ||
+         is_of_class(name) || is_named_after_allocating(linkage_name);
 }
 
 bool is_python_loop(std::string_view linkage_name) {

@@ -115,6 +115,15 @@ TEST(PlumbingNames, GlibCPythonAndWrappersOfC) {
       {"g_main_context_iteration", "gtk_widget_show", "_PyEval_EvalFrameDefault", "load_file", "py::matrix:/job.py"});
 }
 
+TEST(PlumbingNames, GrowersOfGccAndNotAUsersOwnOfSuchNames) {
+  expect_plumbing({"_obstack_newchunk", "_obstack_begin", "htab_find_slot_with_hash", "htab_expand",
+                   "_ZN3vecIP9tree_node5va_gc8vl_embedE17safe_grow_clearedEjb", "_ZN3vecIi7va_heap6vl_ptrE7reserveEjb",
+                   "_ZN7va_heap7reserveIiEEvRP3vecIT_S_8vl_embedEjb",
+                   "_ZN5va_gc7reserveIP9tree_nodeS_EEvRP3vecIT_T0_8vl_embedEjb"});
+  expect_charged({"_ZN3vecIiE17safe_grow_clearedEj", "obstack_newchunk", "my_htab_expand", "htab_expander",
+                  "_ZN2my7va_heap7reserveEi", "safe_grow_cleared"});
+}
+
 TEST(PlumbingNames, AClosureOfRustKnowsTheFunctionItStandsIn) {
   EXPECT_EQ(enclosing_function("_ZN2rs5build28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE"), "rs::build");
   EXPECT_EQ(enclosing_function("_ZN2rs5build17h0123456789abcdefE"), "");

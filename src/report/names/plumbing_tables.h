@@ -231,6 +231,12 @@ inline constexpr std::array kNames = std::to_array<Text>({"list_resize",
                                                           "getline",
                                                           "getdelim",
                                                           "realpath",
+                                                          "_obstack_newchunk",
+                                                          "_obstack_begin",
+                                                          "_obstack_begin_1",
+                                                          "htab_find_slot",
+                                                          "htab_find_slot_with_hash",
+                                                          "htab_expand",
                                                           "fopen"});
 
 inline constexpr std::array kWords = std::to_array<Text>({"alloc", "strdup", "strndup", "memdup"});

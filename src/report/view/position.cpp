@@ -15,6 +15,14 @@
 namespace heaptape {
 namespace {
 
+std::optional<std::uint64_t> event_number(std::string_view text) {
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, status] = std::from_chars(text.data(), end, number);
+  if (status != std::errc{} || rest != end) return std::nullopt;
+  return number;
+}
+
 // Reads a position from left to right: a point, then steps from it.
 class PositionParser {
 public:
@@ -211,19 +219,17 @@ private:
     return Unit{};
   }
 
-  static std::optional<std::uint64_t> event_number(std::string_view text) {
-    std::uint64_t number = 0;
-    const char* const end = text.data() + text.size();
-    const auto [rest, status] = std::from_chars(text.data(), end, number);
-    if (status != std::errc{} || rest != end) return std::nullopt;
-    return number;
-  }
-
   std::string_view whole_, rest_;
   const PositionPoints& points_;
 };
 
 } // namespace
+
+bool needs_quotes(std::string_view mark) {
+  constexpr std::string_view kWords[] = {"^", "start", "$", "end", "peak", "@"};
+  return mark.starts_with('+') || mark.starts_with('-') || event_number(mark) || parse_time_us(mark) ||
+         std::find(std::begin(kWords), std::end(kWords), mark) != std::end(kWords);
+}
 
 Result<Moment> find_position(std::string_view text, const PositionPoints& points) {
   return PositionParser(text, points).parse();

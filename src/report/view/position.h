@@ -42,6 +42,9 @@ struct PositionPoints {
   std::optional<Moment> cursor{}; // none: there is no cursor, and @, +N and -N are refused
 };
 
+// Whether a mark of this name is found only when it is written in single quotes: "end", "12.5s", "0" and "+1" mean something in every tape.
+bool needs_quotes(std::string_view mark);
+
 // Moments before the start and behind the end are refused.
 Result<Moment> find_position(std::string_view text, const PositionPoints& points);
 

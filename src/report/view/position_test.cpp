@@ -50,6 +50,19 @@ TEST_F(Positions, ArePointsOfTheTape) {
   EXPECT_EQ(event("0.00005s"), 5u);
 }
 
+TEST_F(Positions, AMarkWhoseNameIsAPositionIsFoundInQuotesAlone) {
+  for (const char* name : {"end", "start", "peak", "^", "$", "@", "0", "12", "12.5s", "+1", "-1", "20us"}) {
+    marks_ = {{.name = name, .event = 3, .time_us = 35}};
+    EXPECT_TRUE(needs_quotes(name)) << name;
+    EXPECT_EQ(event("'" + std::string(name) + "'"), 3u) << name;
+  }
+  for (const char* name : {"loaded", "end of load", "start-up", "total-peak", "peak-1", "snapshot", "12 files", "s"}) {
+    marks_ = {{.name = name, .event = 3, .time_us = 35}};
+    EXPECT_FALSE(needs_quotes(name)) << name;
+    EXPECT_EQ(event(name), 3u) << name;
+  }
+}
+
 TEST_F(Positions, SnapshotsAreFoundFromTheCursor) {
   EXPECT_EQ(find("next snapshot").error().sentence, "the program made no snapshots on this tape (heaptape_snapshot())");
   for (const std::uint64_t at : {1u, 4u, 7u, 9u})
