@@ -187,6 +187,21 @@ def a_tape_named_while_it_is_written_says_so(test):
     talker.finish()
 
 
+@case
+def a_tape_replaced_by_another_is_not_read_as_that_of_the_program(test):
+    talker = Talker(test)
+    tape = talker.recording["tape"]
+    os.rename(tape, tape + ".moved")
+    other = test.recording_of([program("churn")]).tapes[0].path
+    os.rename(other, tape)
+    result = subprocess.run([HEAPTAPE, "leaks", "-p", str(talker.pid)], capture_output=True, text=True, timeout=HANG_SECONDS)
+    equal((result.returncode, result.stdout), (2, ""), f"outcome; stderr: {result.stderr}")
+    check(f"is another file by now, not the tape of process {talker.pid}" in result.stderr, result.stderr)
+    os.rename(tape + ".moved", tape)
+    ask("leaks", "-p", talker.pid)
+    talker.finish()
+
+
 # ------------------------------------------------------------------------------------------------------------ one for many
 
 

@@ -13,6 +13,7 @@
 #include "base/path_text.h"
 #include "cli/terminal/console.h"
 #include "collector/control/control_client.h"
+#include "tape/format.h"
 
 namespace heaptape::cli {
 namespace {
@@ -45,6 +46,14 @@ std::vector<std::string> processes_named(std::string_view name) {
     if (found.size() == kFew) break;
   }
   return found;
+}
+
+// Whether a tape of another recording lies where this one's was: each begins at a time of its own.
+bool is_replaced(const LiveRecording& recording) {
+  std::ifstream file(recording.tape, std::ios::binary);
+  format::FileHeader header{};
+  if (!file.read(reinterpret_cast<char*>(&header), sizeof header)) return false;
+  return recording.started_realtime_ns != 0 && header.start_realtime_ns != recording.started_realtime_ns;
 }
 
 } // namespace
@@ -123,6 +132,11 @@ Result<std::string> flushed_tape_of(std::string_view process) {
   const Result<LiveRecording> recording = flush_tape(pid.value());
   if (!recording) return recording.error();
   flush_parents(recording.value().parent);
+  if (is_replaced(recording.value()))
+    return Error{ErrorCode::NotFound,
+                 fmt::format("'{}' is another file by now, not the tape of process {}; if that was "
+                             "renamed, read it under its new name",
+                             printable(recording.value().tape), pid.value())};
   say(fmt::format("process {} ({}) after {}: {}", pid.value(), printable(base_name(recording.value().program)),
                   duration_text(recording.value().elapsed_us), printable(recording.value().tape)));
   return recording.value().tape;
