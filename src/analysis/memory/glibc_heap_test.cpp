@@ -206,6 +206,18 @@ TEST(GlibcHeap, IsNotLookedAtWhileItIsBeingChanged) {
   EXPECT_TRUE(busy.caches[0].busy);
 }
 
+TEST(GlibcHeap, EndsForThreadsWhosePointerIsTheLastAddress) {
+  GlibcForTest heap;
+  std::vector<ThreadState> threads(2);
+  threads[0].registers[ThreadState::FsBase] = ~std::uint64_t{};
+  threads[1].registers[ThreadState::FsBase] = 3;
+  GlibcFacts facts;
+  facts.threads = threads;
+  facts.static_tls = ~std::uint64_t{};
+  const MemoryImage image(heap.pages.runs(), heap.pages);
+  EXPECT_EQ(check_glibc_heap(image, BlockRanks::of({}).value(), facts).caches.size(), 2u);
+}
+
 TEST(GlibcHeap, EndsWhateverTheMemorySays) {
   GlibcForTest heap;
   std::uint64_t seed = 1;

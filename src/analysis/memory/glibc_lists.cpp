@@ -12,6 +12,7 @@ namespace {
 constexpr std::uint64_t kMostInList = std::uint64_t{1} << 24;
 constexpr std::uint32_t kSmallBins = 64; // bins below hold one size each
 constexpr std::uint32_t kCacheLists = 64;
+constexpr std::uint64_t kMostVariables = std::uint64_t{1} << 20; // bytes of a thread's
 
 // Since 2.32 a link in a singly linked list is mixed with its own place. A link is 0 or aligned, which tells the two forms apart.
 std::uint64_t mixed(std::uint64_t place, std::uint64_t link) { return place >> 12 ^ link; }
@@ -99,21 +100,22 @@ void check_cache(ChunkReader& reader, const ThreadState& thread, std::uint64_t s
     std::uint64_t chunk, count_bytes;
   };
   constexpr std::array<Layout, 2> kLayouts{{{0x290, 2}, {0x250, 1}}};
-  for (std::uint64_t at = (fs - std::min(fs, static_tls)) & ~std::uint64_t{7}; at < fs; at += 8) {
-    const auto table = reader.word(at);
+  const std::uint64_t words = std::min({fs, static_tls, kMostVariables}) / 8;
+  for (std::uint64_t i = 0; i < words; ++i) {
+    const auto table = reader.word((fs & ~std::uint64_t{7}) - (words - i) * 8);
     if (!table || *table % 16 != 0 || *table < kChunkHeader || reader.ranks().find(*table) != BlockRanks::kNone)
       continue;
     const auto chunk = reader.chunk(*table - kChunkHeader);
     if (!chunk) continue;
     for (const Layout& layout : kLayouts) {
       if (chunk->size != layout.chunk) continue;
-      for (std::uint32_t i = 0; i < kCacheLists && !reader.is_full(); ++i) {
-        const std::uint64_t entries = *table + kCacheLists * layout.count_bytes + std::uint64_t{i} * 8;
+      for (std::uint32_t list = 0; list < kCacheLists && !reader.is_full(); ++list) {
+        const std::uint64_t entries = *table + kCacheLists * layout.count_bytes + std::uint64_t{list} * 8;
         const std::uint64_t counted =
-            reader.word(*table + i * layout.count_bytes).value_or(0) & (layout.count_bytes == 1 ? 0xff : 0xffff);
+            reader.word(*table + list * layout.count_bytes).value_or(0) & (layout.count_bytes == 1 ? 0xff : 0xffff);
         // A list that is not in use may have a link left over.
         const std::uint64_t first = counted == 0 ? 0 : reader.word(entries).value_or(0);
-        const std::uint64_t size = kLeastChunk + std::uint64_t{i} * 16;
+        const std::uint64_t size = kLeastChunk + std::uint64_t{list} * 16;
         const std::uint64_t length = walk_single(reader, first, entries, kChunkHeader, size, counted);
         cache.chunks += length;
         if (length < counted) reader.report(HeapProblemKind::ListLength, entries, counted);
