@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <span>
 #include <utility>
 
 namespace heaptape {
@@ -21,16 +22,18 @@ void sort_by_address(std::vector<HeapBlock>& blocks) {
   constexpr std::uint64_t kMask = (std::uint64_t{1} << kDigit) - 1;
   std::uint64_t differing = 0;
   for (const HeapBlock& block : blocks) differing |= block.address ^ blocks.front().address;
-  TableVector<HeapBlock> other(blocks.size());
+  TableVector<HeapBlock> room(blocks.size());
+  std::span<HeapBlock> from(blocks), to(room);
   for (unsigned shift = static_cast<unsigned>(std::countr_zero(differing)); shift < 64; shift += kDigit) {
     if ((differing >> shift & kMask) == 0) continue;
     std::array<std::size_t, kMask + 1> places{};
-    for (const HeapBlock& block : blocks) ++places[block.address >> shift & kMask];
+    for (const HeapBlock& block : from) ++places[block.address >> shift & kMask];
     std::size_t sum = 0;
     for (std::size_t& place : places) sum += std::exchange(place, sum);
-    for (const HeapBlock& block : blocks) other[places[block.address >> shift & kMask]++] = block;
-    std::copy(other.begin(), other.end(), blocks.begin());
+    for (const HeapBlock& block : from) to[places[block.address >> shift & kMask]++] = block;
+    std::swap(from, to);
   }
+  if (from.data() != blocks.data()) std::copy(from.begin(), from.end(), blocks.begin());
 }
 
 } // namespace

@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "analysis/memory/dominators.h"
+#include "analysis/memory/paths.h"
 #include "analysis/memory/reachability.h"
+#include "analysis/memory/references.h"
 
 namespace heaptape {
 namespace {
@@ -183,11 +185,28 @@ void dominators(benchmark::State& state) {
     state.counters["world"] = static_cast<double>(made.retained_bytes(1)) / static_cast<double>(made.retained_bytes(0));
   }
 }
+void shortest_paths(benchmark::State& state) {
+  for (auto step : state) {
+    (void)step;
+    const ShortestPaths paths(steps().view());
+    state.counters["steps"] = paths.length(steps().ranks->size() / 5);
+  }
+}
+void references(benchmark::State& state) {
+  const std::uint64_t address = steps().ranks->begin(steps().ranks->size() / 5);
+  for (auto step : state) {
+    (void)step;
+    state.counters["found"] =
+        static_cast<double>(references_to(steps().view(), {address, address + 1}).references.size());
+  }
+}
 BENCHMARK(index_of_blocks)->Arg(1)->Arg(0)->Iterations(1)->Unit(benchmark::kMillisecond);
 BENCHMARK(edges)->Arg(2)->Arg(1)->Iterations(1)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
 BENCHMARK(roots_and_known_places)->Iterations(1)->Unit(benchmark::kMillisecond);
 BENCHMARK(marking)->Arg(0)->Arg(1)->Iterations(1)->Unit(benchmark::kMillisecond);
 BENCHMARK(dominators)->Iterations(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(shortest_paths)->Iterations(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(references)->Iterations(1)->Unit(benchmark::kMillisecond);
 
 } // namespace
 } // namespace heaptape
