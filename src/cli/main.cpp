@@ -107,7 +107,8 @@ While a program is being recorded:
   collect --listen SOCKET    one collector for many programs
 
 Also, as in the shell: owner, blocks, events, event, stack, live, stats,
-threads, marks, text, checkpoints, scopes, symbol, symbolat, arenas, mappings.
+threads, marks, text, checkpoints, scopes, symbol, symbolat, arenas, mappings,
+roots, allrefs.
 
 Without TAPE, commands read the newest *.tape in the current directory. Long
 answers on a terminal go through $PAGER, unless heaptape --no-pager COMMAND.

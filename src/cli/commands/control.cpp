@@ -26,7 +26,7 @@ constexpr CommandHelp kSnapshotHelp{
         "--deltas and --cumulative. With --contents, what its memory holds at that moment is copied onto the tape: "
         "heap, stacks, globals and registers.",
     .more = R"(How the memory is copied (--method):
-  live  while the program runs; it stands still for milliseconds (Linux 6.7 and later)
+  live  while the program runs; it stands still for milliseconds (Linux 6.7)
   twin  from a child that shares the program's memory, copy on write
   stop  while the program stands still
   auto  whichever disturbs least (default)
