@@ -109,6 +109,13 @@ def failed_allocations_are_on_the_tape_in_order_with_the_events(test):
 
 
 @case
+def a_failed_new_counts_once_wherever_the_stack_ends_a_page(test):
+    tape, _ = odd(test, "depths")
+    sizes = [row["size"] for row in rows(tape, "SELECT size FROM odd_calls ORDER BY rowid")]
+    equal(sizes, [(1 << 46) + left for left in range(100, 0, -1)], "what failed")
+
+
+@case
 def a_block_that_a_new_handler_made_room_for_is_not_a_mismatch(test):
     tape, _ = odd(test, "handler")
     tape.verify()

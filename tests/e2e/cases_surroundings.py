@@ -6,6 +6,7 @@ import re
 import sys
 
 from harness import LIBRARY, Skip, as_root, case, check, each, equal, installed, main, program
+from tape import demand
 
 
 def without_pid(output):
@@ -184,6 +185,13 @@ def a_program_of_another_user_is_recorded_as_that_user(test):
     (tape,) = test.tapes()
     equal(tape.path.stat().st_uid, 65534, "the tape's owner")
     equal(tape.kinds(50)["malloc"], 10, "blocks")
+
+
+@each(nothing="", another_library="libm.so.6")
+def a_short_program_has_its_name_although_the_user_preloads(test, preload):
+    [tape] = test.record([program("ends"), "return"], env={"LD_PRELOAD": preload}).tapes
+    text = demand("info", tape.path)
+    check(f"program     {os.path.realpath(program('ends'))}" in text, text)
 
 
 if __name__ == "__main__":

@@ -103,6 +103,19 @@ static char g_static[64];
   std::free(block);
 }
 
+// Where the stack ends a page, and where it does not: 100 calls inside each other that get no memory.
+[[gnu::noinline]] static void fail_down(int left) {
+  char room[64];
+  asm volatile("" : : "r"(room) : "memory");
+  try {
+    hidden(::operator new[](kTooMuch + static_cast<std::size_t>(left)));
+    std::puts("new[] gave it");
+  } catch (const std::bad_alloc&) {}
+  if (left > 1) fail_down(left - 1);
+  asm volatile("" : : "r"(room) : "memory");
+}
+static void fail_at_all_depths() { fail_down(100); }
+
 // A new-handler that makes room: the block that comes then is operator new's.
 [[gnu::noinline]] static void handler() {
   static rlimit s_before;
@@ -128,9 +141,10 @@ int main(int argc, char** argv) {
   const struct {
     const char* name;
     void (*run)();
-  } runs[] = {{"stack", free_stack},   {"static", free_static}, {"inside", free_inside}, {"twice", free_twice},
-              {"realloc", grow_freed}, {"mismatch", mismatch},  {"match", match},        {"size", wrong_size},
-              {"failed", failed},      {"handler", handler}};
+  } runs[] = {{"stack", free_stack}, {"static", free_static},       {"inside", free_inside},
+              {"twice", free_twice}, {"realloc", grow_freed},       {"mismatch", mismatch},
+              {"match", match},      {"size", wrong_size},          {"failed", failed},
+              {"handler", handler},  {"depths", fail_at_all_depths}};
   for (const auto& run : runs) {
     if (std::strcmp(run.name, what) == 0) return run.run(), 0;
   }

@@ -127,7 +127,10 @@ int run(RecordRequest& request) {
   const char* const preload = std::getenv("LD_PRELOAD");
 
   ProgramCheck check = check_program(request.command.front(), program.value().path);
-  if (check.obstacle == Obstacle::None && preload != nullptr) check = judge_preload(preload);
+  if (check.obstacle == Obstacle::None && preload != nullptr) {
+    const ProgramCheck preloaded = judge_preload(preload);
+    if (preloaded.obstacle != Obstacle::None) check = preloaded;
+  }
   if (check.obstacle != Obstacle::None) {
     say(check.sentence);
     return under_tool ? run_under_tool(request, program.value(), {}) : become(program.value());

@@ -14,9 +14,11 @@ namespace {
 thread_local constinit Frame t_failing [[gnu::tls_model("initial-exec")]] = {};
 
 bool is_inside_failing(std::uint64_t slot) noexcept {
+  constexpr std::uint64_t kNear = 8192; // the page below may not have been seen yet
   if (t_failing.slot == 0) return false;
   const ThreadState* thread = known_thread();
-  const bool inside = thread != nullptr && slot < t_failing.slot && thread->stack.on_own_stack(slot) &&
+  const bool inside = thread != nullptr && slot < t_failing.slot &&
+                      (t_failing.slot - slot < kNear || thread->stack.on_own_stack(slot)) &&
                       thread->stack.on_own_stack(t_failing.slot) &&
                       *reinterpret_cast<const std::uint64_t*>(t_failing.slot) == t_failing.pc;
   if (!inside) t_failing.slot = 0;
