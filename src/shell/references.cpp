@@ -45,7 +45,7 @@ struct Asked {
 // One address means the whole block that holds it, or that word alone.
 Result<Asked> asked_range(Session& session, Call& call, const SnapshotHeap& heap) {
   const std::optional<std::string> first = call.next(), second = call.next();
-  if (!first) return Error{ErrorCode::Usage, "which address? " + std::string("ADDR [END]")};
+  if (!first) return Error{ErrorCode::Usage, "which address? refs ADDR [END]"};
   if (const Result<> done = call.finish(); !done) return done.error();
   const Result<std::uint64_t> begin = session.address(*first);
   if (!begin) return begin.error();

@@ -185,12 +185,12 @@ void Recording::mark(const std::string& name, MarkKind kind) {
 Result<std::string> Recording::take_contents(SnapshotTaker::Request request) {
   const std::string name = request.name;
   if (auto asked = contents_->ask(std::move(request)); !asked) return asked.error();
-  while (contents_->working()) {
+  while (contents_->working() && !failed()) {
     (void)step(monotonic_ns());
     if (auto outcome = contents_->take_outcome(); outcome && outcome->name == name) return std::move(outcome->text);
     std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
-  return Error{ErrorCode::Io, "the snapshot was not finished"};
+  return Error{ErrorCode::Io, "the snapshot was not finished: the tape takes no more"};
 }
 
 LiveRecording Recording::figures() const {
