@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -17,6 +18,7 @@
 #include "tape/contents.h"
 #include "tape/event.h"
 #include "tape/maps.h"
+#include "tape/memory_snapshot_codec.h"
 #include "tape/symbols.h"
 #include "tape/writer.h"
 
@@ -157,8 +159,38 @@ struct SampleTape {
     }
   }
 
+  // A snapshot of memory at the end, with two pages of its own; the first is full of the numbers from 1 to 512.
+  MemorySnapshot memory() const {
+    MemorySnapshot snapshot;
+    snapshot.number = 1;
+    snapshot.name = "all of it";
+    snapshot.event = events.size();
+    snapshot.time_us = events.empty() ? 0 : events.back().time_us;
+    snapshot.method = SnapshotMethod::Live;
+    snapshot.pause_us = 1200;
+    snapshot.duration_us = 30'000;
+    snapshot.threads = {{.tid = 4712, .registers = {1, 2, 3}}};
+    snapshot.in_flight = {0x5600'0000'0010};
+    snapshot.regions = maps.back();
+    snapshot.runs = {{0x5600'0000'0000, 0x5600'0000'2000, PageState::Stored, 1},
+                     {0x5600'0000'2000, 0x5600'0000'3000, PageState::Fill, 0xbdbd'bdbd'bdbd'bdbd},
+                     {0x5600'0000'3000, 0x5600'0002'1000, PageState::Zero, 0}};
+    snapshot.new_pages = 2;
+    return snapshot;
+  }
+  static std::vector<std::byte> memory_pages() {
+    std::vector<std::byte> pages(2 * kPageBytes);
+    for (std::uint64_t i = 0; i < pages.size() / 8; ++i) {
+      const std::uint64_t word = i + 1;
+      std::memcpy(pages.data() + i * 8, &word, sizeof word);
+    }
+    return pages;
+  }
+
+  enum class With : std::uint8_t { Events, Memory };
   // Writes it with an EVENTS chunk for every `events_per_chunk` events, and gives the bytes.
-  std::vector<std::byte> bytes(std::size_t events_per_chunk = EventEncoder::kMaxEvents) const {
+  std::vector<std::byte> bytes(std::size_t events_per_chunk = EventEncoder::kMaxEvents,
+                               With with = With::Events) const {
     std::string path = "/tmp/heaptape-sample-XXXXXX";
     const int fd = ::mkstemp(path.data());
     HT_CHECK(fd >= 0);
@@ -181,7 +213,14 @@ struct SampleTape {
     }
     if (!encoder.empty()) HT_CHECK(writer.add_events(encoder).ok());
     HT_CHECK(writer.add_threads(threads).ok() && writer.add_samples(samples).ok() && writer.add_symbols(symbols).ok() &&
-             writer.add_odd_calls(odd).ok() && writer.add_summary(summary).ok());
+             writer.add_odd_calls(odd).ok());
+    if (with == With::Memory) {
+      Compressor compressor;
+      std::vector<std::byte> payload;
+      put_pages(1, memory_pages(), compressor, payload);
+      HT_CHECK(writer.add_pages(payload).ok() && writer.add_snapshot(memory(), map_names).ok());
+    }
+    HT_CHECK(writer.add_summary(summary).ok());
     std::ifstream file(path, std::ios::binary);
     const std::vector<char> text((std::istreambuf_iterator<char>(file)), {});
     ::unlink(path.c_str());

@@ -214,11 +214,20 @@ void expect_golden(const char* name) {
   if (reader.value().header().version_minor >= 4) {
     EXPECT_EQ(reader.value().odd_calls(), sample.odd);
   }
+  if (reader.value().header().version_minor >= 5) {
+    ASSERT_EQ(reader.value().snapshots().size(), 1u);
+    MemorySnapshot memory = reader.value().snapshots()[0];
+    ASSERT_EQ(memory.regions.size(), sample.memory().regions.size());
+    memory.regions = sample.memory().regions; // whose names have other numbers
+    EXPECT_EQ(memory, sample.memory());
+    ASSERT_EQ(reader.value().pages_chunks().size(), 1u);
+    EXPECT_EQ(reader.value().read_pages(reader.value().pages_chunks()[0]), SampleTape::memory_pages());
+  }
 }
 
 TEST(Tape, TheGoldenTapesOfAllVersionsAreRead) {
   if (const char* path = std::getenv("HEAPTAPE_WRITE_GOLDEN"); path != nullptr) {
-    const std::vector<std::byte> bytes = SampleTape(3000, 42).bytes(1000);
+    const std::vector<std::byte> bytes = SampleTape(3000, 42).bytes(1000, SampleTape::With::Memory);
     std::ofstream(path, std::ios::binary)
         .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   }
@@ -227,6 +236,7 @@ TEST(Tape, TheGoldenTapesOfAllVersionsAreRead) {
   expect_golden("version-1.2.tape");
   expect_golden("version-1.3.tape");
   expect_golden("version-1.4.tape");
+  expect_golden("version-1.5.tape");
 }
 
 } // namespace
