@@ -60,7 +60,7 @@ private:
   }
   // Behind a header that has grown with 2.35.
   std::uint64_t first_chunk(std::uint64_t heap) {
-    for (const std::uint64_t header : {0x30, 0x20}) {
+    for (const std::uint64_t header : {std::uint64_t{0x30}, std::uint64_t{0x20}}) {
       const auto chunk = reader_.chunk(heap + header);
       if (chunk && chunk->previous_in_use && chunk->size >= kLeastChunk && chunk->size % 16 == 0 &&
           chunk->size < kHeapBytes)

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <span>
 #include <string>
 
 #include "collector/observe/page_scan.h"
@@ -20,8 +21,9 @@ namespace {
 // As in the headers of Linux 6.7.
 constexpr std::uint64_t kUserModeOnly = 1;
 constexpr std::uint64_t kFeatureUnpopulated = std::uint64_t{1} << 13, kFeatureAsynchronous = std::uint64_t{1} << 15;
-// The kernel keeps the program from changing its mappings during one call.
-constexpr std::uint64_t kWindow = std::uint64_t{64} << 20;
+// The kernel keeps the program from changing its mappings during one call, so none looks far where there are pages. Of a reservation of
+// terabytes it passes over what was never touched by the gigabyte.
+constexpr std::uint64_t kWindow = std::uint64_t{64} << 20, kLargestWindow = std::uint64_t{64} << 30;
 constexpr std::size_t kRegions = 512;
 
 UniqueFd open_pagemap(pid_t pid) {
@@ -38,14 +40,16 @@ void add(std::vector<PageRange>& pages, PageRange next) {
 // All pages that fit; false with errno when the kernel refuses.
 bool scan_mapping(int pagemap_fd, PageRange mapping, const PageQuery& query, std::vector<PageRange>& pages) {
   std::array<PageRegion, kRegions> regions;
+  std::uint64_t window = kWindow;
   for (std::uint64_t at = mapping.begin; at < mapping.end;) {
-    const std::uint64_t end = std::min(mapping.end, at + kWindow);
+    const std::uint64_t end = std::min(mapping.end, at + window);
     std::uint64_t until = end;
     const long found = scan_pages(pagemap_fd, at, end, query, regions, until);
     if (found < 0 || until <= at) return false;
-    for (long i = 0; i < found; ++i)
-      add(pages, {regions[static_cast<std::size_t>(i)].begin, regions[static_cast<std::size_t>(i)].end});
+    for (const PageRegion& region : std::span(regions).first(static_cast<std::size_t>(found)))
+      add(pages, {region.begin, region.end});
     at = until;
+    window = found == 0 ? std::min(window * 2, kLargestWindow) : kWindow;
   }
   return true;
 }

@@ -21,6 +21,8 @@ constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kSmall = 32 * kMiB;      // to copy this much, a stop of some milliseconds is the least trouble
 constexpr std::uint64_t kMostShared = 64 * kMiB; // copied while the program stands still
 constexpr std::uint64_t kMostCopied = 1024 * kMiB; // kept in our memory until it is stored
+constexpr std::uint64_t kSmallMapping = 16 * kMiB; // may be watched, however little of it is in use
+constexpr std::uint64_t kSparse = 8;               // others if at least this part of them is
 constexpr int kMostRounds = 6;
 constexpr std::uint64_t kFewPages = 1000; // left for the stop
 constexpr std::uint64_t kWholeEvery = 16; // so that damage affects only a part of the snapshots
@@ -73,6 +75,7 @@ void SnapshotTaker::begin_anew() {
   table_.clear();
   last_runs_.clear();
   constants_.clear();
+  watched_.clear();
   tracker_.reset(); // closing it ends the protection: all pages count as changed
   tried_tracker_ = false;
   anew_ = true;
@@ -176,30 +179,45 @@ std::vector<PageRange> SnapshotTaker::all_touched(bool clear) {
   return pages;
 }
 
-// Pages that the program has changed since the last call. All of what is new; it is watched from now on.
 bool SnapshotTaker::is_known_constant(PageRange mapping) {
   const auto [known, is_new] = constants_.try_emplace(mapping.begin, mapping.end);
   return !is_new && std::exchange(known->second, mapping.end) == mapping.end;
 }
 
-std::vector<PageRange> SnapshotTaker::take_changed() {
-  std::vector<PageRange> pages, changed;
+// To protect a mapping, the kernel makes page tables for all of it: of a reservation of terabytes more than there is memory. A mapping of which
+// little is in use is therefore not watched.
+bool SnapshotTaker::may_watch(PageRange mapping, std::span<const PageRange> touched) {
+  const std::uint64_t bytes = mapping.end - mapping.begin;
+  return bytes <= kSmallMapping || pages_of(touched) * kPageBytes >= bytes / kSparse;
+}
+
+// Pages that the program has changed since the last call, all of what is new, and, if it stands still, all of what is not watched. What can be
+// watched is from now on.
+std::vector<PageRange> SnapshotTaker::take_changed(bool stands_still) {
+  std::vector<PageRange> pages;
   for (const PlannedRegion& region : plan_) {
     if (!region.is_private()) continue;
     const PageRange mapping = region.addresses();
-    changed.clear();
     // What the program may not write to was written by the loader, long ago, and is not watched: libraries are many.
     const bool is_constant = region.treatment == Treatment::File && (region.range.permissions & kMapWrite) == 0;
-    if (is_constant ? is_known_constant(mapping) : tracker_->take_changed(mapping, changed)) {
-      pages.insert(pages.end(), changed.begin(), changed.end());
+    if (is_constant && is_known_constant(mapping)) continue;
+    const auto watched = watched_.find(mapping.begin);
+    const bool is_watched = !is_constant && watched != watched_.end() && watched->second == mapping.end;
+    std::vector<PageRange> found;
+    if (is_watched && tracker_->take_changed(mapping, found)) {
+      pages.insert(pages.end(), found.begin(), found.end());
       continue;
     }
-    if (!is_constant && tracker_->watch(mapping)) {
-      changed.clear();
-      (void)tracker_->take_changed(mapping, changed); // protects it
+    if (!is_constant) watched_.erase(mapping.begin);
+    found = touched(region);
+    if (!is_constant && !may_watch(mapping, found) && !stands_still) continue;
+    if (!is_constant && may_watch(mapping, found) && tracker_->watch(mapping)) {
+      std::vector<PageRange> protects;
+      (void)tracker_->take_changed(mapping, protects);
+      watched_[mapping.begin] = mapping.end;
+      found = touched(region); // what came before it was protected is among these
     }
     table_.clear(mapping.begin, mapping.end);
-    const std::vector<PageRange> found = touched(region);
     pages.insert(pages.end(), found.begin(), found.end());
   }
   return pages;
@@ -209,7 +227,7 @@ bool SnapshotTaker::copy_while_running() {
   std::uint64_t before = ~std::uint64_t{0};
   for (int round = 0; round < kMostRounds; ++round) {
     if (round != 0 && !read_regions()) return false;
-    const std::vector<PageRange> pages = take_changed();
+    const std::vector<PageRange> pages = take_changed(false);
     if (!store(pid_, pages) || store_.failed()) return false;
     const std::uint64_t count = pages_of(pages);
     if (count < kFewPages || (round > 1 && count > before - before / 4)) break; // it writes as fast as we read
@@ -247,7 +265,7 @@ std::optional<SnapshotCut> SnapshotTaker::find_cut(StoppedProcess& stopped) {
 
 Result<> SnapshotTaker::copy_in_stop(StoppedProcess& stopped, SnapshotMethod& method, Copied& copied) {
   if (!read_regions()) return kEnded;
-  std::vector<PageRange> pages = method == SnapshotMethod::Live ? take_changed() : all_touched(true);
+  std::vector<PageRange> pages = method == SnapshotMethod::Live ? take_changed(true) : all_touched(true);
   const std::vector<PageRange> shared = shared_pages();
   // A program that writes faster than we read: what is left of it is read from a twin, if that takes less time.
   const std::uint64_t clone_ns = resident_bytes() / kPageBytes * kCloneNsPerPage + 2'000'000;

@@ -92,7 +92,8 @@ private:
   bool can_inject() const;
   bool make_tracker();
   bool copy_while_running();
-  std::vector<PageRange> take_changed();
+  std::vector<PageRange> take_changed(bool stands_still);
+  static bool may_watch(PageRange mapping, std::span<const PageRange> touched);
   // Whether it was there at an earlier call.
   bool is_known_constant(PageRange mapping);
   std::vector<PageRange> touched(const PlannedRegion& region);
@@ -118,6 +119,7 @@ private:
   std::vector<PlannedRegion> plan_;
   MemoryWishes wishes_;
   std::map<std::uint64_t, std::uint64_t> constants_; // mappings that were read once for all: begin and end
+  std::map<std::uint64_t, std::uint64_t> watched_;   // mappings that the tracker watches: begin and end
   pid_t twin_ = 0;
   std::vector<PageRange> of_twin_; // to be read from it
   std::vector<PageRun> last_runs_;

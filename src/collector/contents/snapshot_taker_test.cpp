@@ -1,15 +1,23 @@
 #include "collector/contents/snapshot_taker.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
+#include "collector/contents/memory_plan.h"
+#include "collector/contents/page_tracker.h"
+#include "collector/contents/program_memory.h"
+#include "collector/observe/maps_text.h"
+#include "collector/observe/proc_files.h"
 #include "tape/memory_snapshot_codec.h"
 
 namespace heaptape {
@@ -154,6 +162,115 @@ TEST_P(TakesSnapshots, WithAllTheMemoryOfTheProgramAndTheNextOneWithWhatChanged)
 
 INSTANTIATE_TEST_SUITE_P(Methods, TakesSnapshots,
                          testing::Values(SnapshotMethod::Stop, SnapshotMethod::Live, SnapshotMethod::Twin));
+
+// A child that does nothing but allocate, fill, free, map and unmap, in two threads, so that every round of copying finds something new.
+pid_t start_churn() {
+  const pid_t pid = ::fork();
+  if (pid != 0) return pid;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const auto churn = [](void* seed) -> void* {
+    auto random = reinterpret_cast<std::uint64_t>(seed);
+    std::vector<std::pair<char*, std::size_t>> maps(16);
+    std::vector<std::vector<std::uint64_t>> blocks(512);
+    while (true) {
+      random = random * 6364136223846793005u + 1442695040888963407u;
+      const std::uint64_t choice = random >> 33;
+      blocks[choice % blocks.size()].assign(choice % 4000, random);
+      if (choice % 16 != 0) continue;
+      auto& [memory, size] = maps[choice / 16 % maps.size()];
+      if (memory != nullptr) ::munmap(memory, size);
+      size = (1 + choice % 100) * kPageBytes;
+      memory = static_cast<char*>(::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+      std::memset(memory, static_cast<int>(choice), size / 2);
+      ::madvise(memory, size / 4, MADV_DONTNEED);
+    }
+    return nullptr;
+  };
+  pthread_t other;
+  if (::pthread_create(&other, nullptr, churn, reinterpret_cast<void*>(3)) != 0) ::_exit(1);
+  churn(reinterpret_cast<void*>(7));
+  ::_exit(0);
+}
+
+// Remembers, while the program stands still, what its pages hold.
+struct Witness final : SnapshotHost {
+  pid_t pid = 0;
+  Tape tape;
+  std::map<std::uint64_t, PageHash> seen; // by address
+
+  bool attend() override { return true; }
+  std::optional<SnapshotCut> cut() override {
+    MapNames names;
+    MapsText text;
+    text.add(read_small_file("/proc/" + std::to_string(pid) + "/maps"), names);
+    const UniqueFd pagemap(::open(("/proc/" + std::to_string(pid) + "/pagemap").c_str(), O_RDONLY | O_CLOEXEC));
+    std::vector<PageRange> pages;
+    for (const PlannedRegion& region : plan_memory(text.take(), names, {})) {
+      if (region.treatment != Treatment::Anonymous) continue;
+      EXPECT_TRUE(touched_pages(pagemap.get(), region.addresses(), false, pages));
+    }
+    ProgramMemory(pid).read(pages, [&](std::uint64_t address, std::span<const std::byte> bytes) {
+      for (std::size_t at = 0; at < bytes.size(); at += kPageBytes)
+        seen[address + at] = page_hash(bytes.subspan(at, kPageBytes));
+    });
+    return tape.cut();
+  }
+  void let_go() override { tape.let_go(); }
+  bool write(std::vector<std::byte> payload) override { return tape.write(std::move(payload)); }
+
+  std::optional<PageHash> stored(const std::vector<PageRun>& runs, std::uint64_t address) const {
+    const PageRun* const run = run_at(runs, address);
+    std::vector<std::byte> page(kPageBytes);
+    if (run == nullptr) return std::nullopt;
+    if (run->state == PageState::Stored) {
+      const auto found = tape.pages.find(run->value + (address - run->begin) / kPageBytes);
+      if (found == tape.pages.end()) return std::nullopt;
+      page = found->second;
+    } else if (run->state == PageState::Fill) {
+      for (std::size_t at = 0; at < page.size(); at += 8) std::memcpy(page.data() + at, &run->value, 8);
+    } else if (run->state != PageState::Zero) {
+      return std::nullopt;
+    }
+    return page_hash(page);
+  }
+};
+
+// The kernel writes the number of the processor behind the thread pointer (rseq) when it makes a thread do a call for us.
+bool may_be_the_kernels(const MemorySnapshot& snapshot, std::uint64_t page) {
+  return std::ranges::any_of(snapshot.threads, [&](const ThreadState& thread) {
+    const std::uint64_t pointer = thread[ThreadState::FsBase];
+    return page + kPageBytes > pointer && page < pointer + kPageBytes;
+  });
+}
+
+TEST_P(TakesSnapshots, OfAProgramThatChangesAllTheTimeAsItStoodAtTheMoment) {
+  Witness witness;
+  witness.pid = start_churn();
+  while (ProcFiles(witness.pid).sample().value_or(Sample{}).anonymous_bytes < (std::uint64_t{4} << 20)) {
+    ASSERT_EQ(::waitpid(witness.pid, nullptr, WNOHANG), 0) << "it has ended";
+    ::usleep(1000);
+  }
+  SnapshotTaker taker(witness.pid, witness);
+  std::vector<PageRun> runs;
+  for (int round = 0; round < 2; ++round) {
+    witness.seen.clear();
+    const Result<MemorySnapshot> taken = taker.take({.name = "one", .method = GetParam()});
+    if (!taken && taken.error().code == ErrorCode::Denied) GTEST_SKIP() << taken.error().sentence;
+    ASSERT_TRUE(taken) << taken.error().sentence;
+    runs =
+        taken.value().whole ? apply_page_changes({}, taken.value().runs) : apply_page_changes(runs, taken.value().runs);
+    ASSERT_GT(witness.seen.size(), 100u);
+    std::size_t wrong = 0;
+    for (const auto& [address, hash] : witness.seen) {
+      const std::optional<PageHash> stored = witness.stored(runs, address);
+      const bool same = stored && stored->low == hash.low && stored->high == hash.high;
+      wrong += !same && !(GetParam() == SnapshotMethod::Twin && may_be_the_kernels(taken.value(), address));
+    }
+    EXPECT_EQ(wrong, 0u) << "of " << witness.seen.size() << " pages, round " << round;
+  }
+  ::kill(witness.pid, SIGKILL);
+  ::waitpid(witness.pid, nullptr, 0);
+}
 
 TEST(SnapshotTaker, AFullTapeEndsASnapshotAndNotTheNext) {
   Child child;
