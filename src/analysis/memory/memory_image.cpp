@@ -156,7 +156,7 @@ std::string MemoryCursor::text(std::uint64_t address, std::size_t most) {
     std::array<char, 64> piece;
     const std::span room(piece.data(), std::min(piece.size(), most - text.size()));
     const std::size_t count = read(address + text.size(), std::as_writable_bytes(room));
-    const std::size_t length = std::find(piece.data(), piece.data() + count, '\0') - piece.data();
+    const auto length = static_cast<std::size_t>(std::find(piece.data(), piece.data() + count, '\0') - piece.data());
     text.append(piece.data(), length);
     if (length < room.size()) break;
   }

@@ -292,9 +292,10 @@ Result<bool> append_inherited(const TapeToFinish& what, const OpenParent& open_p
 
   const Result<Found> found = find_inherited(tape, *origin, open_parent, most);
   if (!found) return found.error();
-  const auto& [table, figures, blocks, releases] = found.value();
+  const Found& what_was_found = found.value();
 
   const auto append = [&]() -> Result<> {
+    const auto& [table, figures, blocks, releases] = what_was_found;
     constexpr std::size_t kNodesPerChunk = std::size_t{1} << 19;
     StackId first = table.first_added();
     for (auto nodes = table.added(); !nodes.empty();) {
