@@ -22,16 +22,6 @@ struct Row {
   std::uint64_t live_bytes = 0;
 };
 
-std::string_view method_text(SnapshotMethod method) {
-  switch (method) {
-  case SnapshotMethod::Live: return "live";
-  case SnapshotMethod::Twin: return "twin";
-  case SnapshotMethod::Stop: return "stop";
-  case SnapshotMethod::Unknown: break;
-  }
-  return "?";
-}
-
 // The last page that it refers to has the highest number of all that were written up to it.
 std::uint64_t highest_page(const MemorySnapshot& snapshot) {
   std::uint64_t highest = 0;
@@ -84,7 +74,7 @@ void write_json(JsonWriter& json, const std::vector<Row>& rows) {
     json.begin_object().field("name", std::string_view(row.name)).field("event", row.event);
     json.field("time_us", row.time_us).field("live_bytes", row.live_bytes).field("contents", row.memory != nullptr);
     if (row.memory != nullptr) {
-      json.field("number", row.memory->number).field("method", method_text(row.memory->method));
+      json.field("number", row.memory->number).field("method", snapshot_method_name(row.memory->method));
       json.field("pause_us", row.memory->pause_us).field("duration_us", row.memory->duration_us);
       json.field("pages", row.pages).field("new_pages", row.memory->new_pages).field("tape_bytes", row.tape_bytes);
       json.field("threads", row.memory->threads.size());
@@ -120,7 +110,7 @@ Result<> snapshots(Session& session, Call& call, Printer& out) {
     text += fmt::format("{:>3} {:>12} {:>10} s {:>10} {:>8} {:>10} {:<5} {:>9}  {}\n", ++number,
                         with_separators(row.event), seconds_text(row.time_us), bytes_text(row.live_bytes),
                         known(with_separators(row.pages)), known(bytes_text(row.tape_bytes)),
-                        memory != nullptr ? method_text(memory->method) : std::string_view("-"),
+                        memory != nullptr ? snapshot_method_name(memory->method) : std::string_view("-"),
                         known(memory != nullptr ? duration_text(memory->pause_us) : ""), printable(row.name));
   }
   out.print(text);

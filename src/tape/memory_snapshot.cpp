@@ -43,6 +43,16 @@ void side_by_side(std::span<const PageRun> left, std::span<const PageRun> right,
 
 } // namespace
 
+std::string_view snapshot_method_name(SnapshotMethod method) {
+  switch (method) {
+  case SnapshotMethod::Live: return "live";
+  case SnapshotMethod::Twin: return "twin";
+  case SnapshotMethod::Stop: return "stop";
+  case SnapshotMethod::Unknown: break;
+  }
+  return "unknown";
+}
+
 void append_run(std::vector<PageRun>& runs, const PageRun& next) {
   if (!runs.empty() && continues(runs.back(), next))
     runs.back().end = next.end;

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tape/maps.h"
@@ -28,6 +29,9 @@ enum class SnapshotMethod : std::uint8_t {
   Live = 2, // while it ran; it stood still for what it had changed meanwhile
   Twin = 3, // from a copy-on-write child
 };
+
+// "live", "twin", "stop"; "unknown".
+std::string_view snapshot_method_name(SnapshotMethod method);
 
 // What is known of a page. The numbers are part of the tape format.
 enum class PageState : std::uint8_t {

@@ -113,12 +113,12 @@ int snapshot(Arguments arguments) {
   const auto ask = [&](pid_t pid) -> Result<LiveRecording> {
     return contents ? take(pid) : mark_now(pid, note, MarkKind::Snapshot);
   };
-  const auto told = [&](const LiveRecording& done) {
+  const auto report = [&](const LiveRecording& done) {
     say("snapshot '" + printable(note) + "' " +
         (contents ? "with contents: " + outcome + ": " + printable(done.tape) : moment_of(done)) +
         (note != kUsualName ? how_to_quote(note) : ""));
   };
-  return control(list, kSnapshotHelp, arguments, ask, told);
+  return control(list, kSnapshotHelp, arguments, ask, report);
 }
 
 int stop(Arguments arguments) {

@@ -50,7 +50,8 @@ the program was not run.
 Options can come from the environment too: HEAPTAPE_OUTPUT, HEAPTAPE_FORCE=1,
 HEAPTAPE_QUIET=1, HEAPTAPE_FOLLOW=1, HEAPTAPE_FREE_STACKS=0, HEAPTAPE_MAX_DEPTH,
 HEAPTAPE_MAX_TAPE, HEAPTAPE_ON_FULL, HEAPTAPE_CPU, HEAPTAPE_HEAP=0, HEAPTAPE_ALLOC_FN,
-HEAPTAPE_FREE_FN, HEAPTAPE_TAPE=0, HEAPTAPE_LOG, HEAPTAPE_MAX_LIVE and so on.
+HEAPTAPE_FREE_FN, HEAPTAPE_SNAPSHOT, HEAPTAPE_TAPE=0, HEAPTAPE_LOG, HEAPTAPE_MAX_LIVE
+and so on.
 HEAPTAPE_RUNTIME_DIR is the folder of the sockets by which other commands reach the
 recording ('heaptape ps'). This also records a program that is started without heaptape:
 LD_PRELOAD=/path/to/libheaptape.so PROGRAM.

@@ -78,11 +78,6 @@ bool PageTracker::watch(PageRange mapping) {
   return ::ioctl(userfault_.get(), UFFDIO_REGISTER, &request) == 0;
 }
 
-void PageTracker::forget(PageRange mapping) {
-  uffdio_range range{mapping.begin, mapping.end - mapping.begin};
-  (void)::ioctl(userfault_.get(), UFFDIO_UNREGISTER, &range);
-}
-
 // Asked for this category and no other, the kernel is fifty times quicker.
 bool PageTracker::take_changed(PageRange mapping, std::vector<PageRange>& pages) {
   const PageQuery query{.all_of = kPageWritten, .wanted = kPageWritten, .protect = true};

@@ -21,7 +21,6 @@ public:
 
   // From now on changes in this mapping are seen. False: the kernel refuses, and they are not.
   bool watch(PageRange mapping);
-  void forget(PageRange mapping);
 
   // Adds the pages of a mapping that were changed since the last look, or since watch(), and pages near them that were never touched. Looks from
   // then on for new changes. False: it is not watched, or not all of it.

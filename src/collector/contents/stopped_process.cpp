@@ -185,10 +185,6 @@ std::vector<ThreadState> StoppedProcess::states() const {
   return states;
 }
 
-bool StoppedProcess::has_thread(pid_t tid) const {
-  return std::ranges::any_of(threads_, [&](const Stopped& thread) { return thread.tid == tid; });
-}
-
 bool StoppedProcess::let_run(pid_t tid, std::uint64_t us) {
   const auto thread = std::ranges::find_if(threads_, [&](const Stopped& each) { return each.tid == tid; });
   if (thread == threads_.end()) return false;

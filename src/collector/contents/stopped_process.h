@@ -27,8 +27,6 @@ public:
 
   // Registers and signals of all threads.
   std::vector<ThreadState> states() const;
-  std::size_t thread_count() const { return threads_.size() + unstopped_.size(); }
-  bool has_thread(pid_t tid) const;
   // Lets one thread run for about this long and stops it again. False: it is gone, or does not stop any more.
   bool let_run(pid_t tid, std::uint64_t us);
 

@@ -24,7 +24,7 @@ struct PageQuery {
   std::uint64_t all_of = 0;     // each of these,
   std::uint64_t inverted = 0;   // or not, where it is among these too;
   std::uint64_t any_of = 0;     // and one of these; 0: no matter
-  std::uint64_t wanted = 0;     // categories to be told; pages that differ in them come in separate regions
+  std::uint64_t wanted = 0;     // categories to report; pages that differ in them come in separate regions
   std::uint64_t most_pages = 0; // 0: no limit
   bool protect = false;         // those that are found; fails with EPERM where a mapping is not under userfaultfd
 };

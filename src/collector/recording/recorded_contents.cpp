@@ -11,16 +11,6 @@ namespace {
 
 constexpr std::size_t kMostTroubles = 10;
 
-const char* method_name(SnapshotMethod method) {
-  switch (method) {
-  case SnapshotMethod::Live: return "live";
-  case SnapshotMethod::Twin: return "twin";
-  case SnapshotMethod::Stop: return "stop";
-  case SnapshotMethod::Unknown: break;
-  }
-  return "unknown";
-}
-
 } // namespace
 
 RecordedContents::RecordedContents(Parts parts, SnapshotTriggers triggers)
@@ -68,7 +58,7 @@ void RecordedContents::end(SnapshotDesk::Ended ended) {
     const std::uint64_t before = parts_.sink.bytes_written();
     if (parts_.sink.try_write(0, [&](TapeWriter& writer) { return writer.add_snapshot(snapshot, desk_->names()); })) {
       const std::uint64_t bytes = bytes_ + parts_.sink.bytes_written() - before;
-      text = "event " + with_separators(snapshot.event) + ", " + method_name(snapshot.method) +
+      text = "event " + with_separators(snapshot.event) + ", " + std::string(snapshot_method_name(snapshot.method)) +
              ", the program stood still for " + duration_text(snapshot.pause_us) + ", " +
              with_separators(snapshot.new_pages) + " new pages, " + bytes_text(bytes) + " on the tape";
     } else {

@@ -163,12 +163,7 @@ void Recording::flush() {
   reap_threads();
   take_thread_names();
   if (watched_ != nullptr) tell_watcher();
-  sink_.flush();
-  write_marks();
-  write_cpu();
-  write_pools();
-  write_forks();
-  write_odd_calls();
+  write_waiting();
   write_threads(true);
   footprint_.write_samples();
   footprint_.look_at_all();
@@ -222,14 +217,19 @@ void Recording::keep_house(std::uint64_t now_ns, bool busy) {
     next_flush_ns_ = now_ns + kFlushEvery;
   if (now_ns < next_flush_ns_) return;
   next_flush_ns_ = now_ns + kFlushEvery;
+  write_waiting();
+  if (threads_.count() != threads_written_) write_threads(true);
+  footprint_.write_residency();
+}
+
+// The events at hand, and what goes with them.
+void Recording::write_waiting() {
   sink_.flush();
   write_marks();
   write_cpu();
   write_pools();
   write_forks();
   write_odd_calls();
-  if (threads_.count() != threads_written_) write_threads(true);
-  footprint_.write_residency();
 }
 
 void Recording::write_marks() {

@@ -121,6 +121,7 @@ private:
   void keep_house(std::uint64_t now_ns, bool busy);
   void write_meta(const Meta& known);
   void write_modules();
+  void write_waiting();
   void write_marks();
   void write_cpu();
   void write_pools();

@@ -56,12 +56,7 @@ void Recording::drain() {
   take_thread_names();
   write_modules();
   if (watched_ != nullptr) tell_watcher();
-  sink_.flush();
-  write_marks();
-  write_cpu();
-  write_pools();
-  write_forks();
-  write_odd_calls();
+  write_waiting();
 }
 
 // Unlike drain(), which takes a record that is not ready for one that never will be, and would not end while the program
