@@ -56,10 +56,10 @@ constexpr std::array kCommands{
 };
 
 // Commands of the shell that read well by themselves.
-constexpr std::array kAsked{"explain", "history", "owner",    "blocks", "events",      "event",    "stack",
-                            "live",    "stats",   "threads",  "marks",  "symbol",      "symbolat", "text",
-                            "map",     "arenas",  "mappings", "pools",  "checkpoints", "scopes",   "snapshots",
-                            "bytes",   "refs",    "allrefs",  "trace",  "roots",       "lost"};
+constexpr std::array kAsked{"explain",  "history", "owner",       "blocks", "events",    "event", "stack", "live",
+                            "stats",    "threads", "marks",       "symbol", "symbolat",  "text",  "map",   "arenas",
+                            "mappings", "pools",   "checkpoints", "scopes", "snapshots", "bytes", "refs",  "allrefs",
+                            "trace",    "roots",   "lost",        "type",   "types"};
 
 constexpr std::string_view kHelp =
     R"(heaptape records every heap event of a program onto a tape and plays it back.
@@ -83,6 +83,7 @@ constexpr std::string_view kHelp =
   refs [TAPE] ADDR           who points at it
   trace [TAPE] ADDR          how the program gets at it, or that it is lost
   lost [TAPE]                what the program cannot get at any more
+  types [TAPE]               what the heap consists of, by types of blocks
   info [TAPE]                totals, peak, threads, modules, losses
   dump [TAPE]                every event with its call stack, as text or JSON
   sql [TAPE] "SELECT ..."    query a tape in SQL: events, blocks, stacks, ...
@@ -108,7 +109,7 @@ While a program is being recorded:
 
 Also, as in the shell: owner, blocks, events, event, stack, live, stats,
 threads, marks, text, checkpoints, scopes, symbol, symbolat, arenas, mappings,
-roots, allrefs.
+roots, allrefs, type.
 
 Without TAPE, commands read the newest *.tape in the current directory. Long
 answers on a terminal go through $PAGER, unless heaptape --no-pager COMMAND.

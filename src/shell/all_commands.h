@@ -20,6 +20,7 @@ extern const Command kMapCommand;                                               
 extern const Command kArenasCommand, kMappingsCommand;                           // arenas.cpp, mappings.cpp
 extern const Command kSnapshotsCommand, kBytesCommand;                           // snapshots.cpp, bytes.cpp
 extern const Command kRefsCommand, kAllRefsCommand, kTraceCommand, kRootsCommand, kLostCommand; // references.cpp
+extern const Command kTypeCommand, kTypesCommand;                                               // types.cpp
 extern const Command kPoolsCommand;                                                             // pools.cpp
 extern const Command kSqlCommand;                                                               // sql_command.cpp
 extern const Command kVerifyCommand;                                                            // verify.cpp

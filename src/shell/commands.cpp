@@ -18,7 +18,8 @@ std::span<const Command* const> commands() {
       &kExplainCommand,   &kBlocksCommand, &kTopCommand,      &kLiveCommand,        &kLeaksCommand,
       &kDiffCommand,      &kMapCommand,    &kArenasCommand,   &kMappingsCommand,    &kPoolsCommand,
       &kSnapshotsCommand, &kBytesCommand,  &kRefsCommand,     &kAllRefsCommand,     &kTraceCommand,
-      &kRootsCommand,     &kLostCommand,   &kSqlCommand,      &kVerifyCommand,      &kHelpCommand,
+      &kRootsCommand,     &kLostCommand,   &kTypeCommand,     &kTypesCommand,       &kSqlCommand,
+      &kVerifyCommand,    &kHelpCommand,
   };
   return kAll;
 }

@@ -41,6 +41,12 @@ std::string place_text(Session& session, SnapshotMemory& memory, std::uint64_t a
   return name == "[heap]" ? "free memory of the heap" : printable(name);
 }
 
+Error not_in_a_block(Session& session, SnapshotMemory& memory, std::uint64_t address) {
+  const std::string place = place_text(session, memory, address);
+  return {ErrorCode::NotFound,
+          hex(address) + " was in no live block at the snapshot" + (place.empty() ? "" : "; it is in " + place)};
+}
+
 std::string block_text(Session& session, const SnapshotHeap& heap, std::uint32_t block) {
   const std::string maker = session.stacks().site(heap.stack_of(block));
   return block_words(heap.ranks().bytes(block)) + (maker.empty() ? "" : " of " + printable(maker));

@@ -14,6 +14,8 @@ std::string snapshot_text(Session& session, const MemorySnapshot& snapshot);
 // What lies at an address, in a few words: "48-byte block +0x8 of main things.cpp:12", "g_shapes", "stack of thread 4711"; empty: nothing that has
 // a name. After session.memory() has given the memory.
 std::string place_text(Session& session, SnapshotMemory& memory, std::uint64_t address);
+// Why a question about a block cannot be answered for this address.
+Error not_in_a_block(Session& session, SnapshotMemory& memory, std::uint64_t address);
 // "48-byte block of main things.cpp:12"
 std::string block_text(Session& session, const SnapshotHeap& heap, std::uint32_t block);
 // Where a word of a root lies: "g_shapes (variables of things) at 0x…", "stack of thread 4711 at 0x…".

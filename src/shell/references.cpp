@@ -125,11 +125,7 @@ Result<> trace(Session& session, Call& call, Printer& out) {
   if (!found) return found.error();
   SnapshotHeap& heap = *found.value();
   const std::uint32_t block = heap.ranks().find(address.value());
-  if (block == BlockRanks::kNone) {
-    const std::string place = place_text(session, heap.memory(), address.value());
-    return Error{ErrorCode::NotFound, hex(address.value()) + " was in no live block at the snapshot" +
-                                          (place.empty() ? "" : "; it is in " + place)};
-  }
+  if (block == BlockRanks::kNone) return not_in_a_block(session, heap.memory(), address.value());
   const LeakClass leak_class = heap.reachability().class_of(block);
   const std::optional<ReferencePath> path = heap.paths().to(block, kMostSteps);
   if (as_json) {

@@ -87,6 +87,7 @@ Result<SnapshotMemory*> Session::memory() {
   const Result<std::size_t> found = find_snapshot(tape(), parts_->event);
   if (!found) return found.error();
   if (!parts_->memory || parts_->memory_snapshot != found.value()) {
+    parts_->block_types.reset();
     parts_->memory_graph.reset();
     parts_->memory = std::make_unique<SnapshotMemory>(tape(), found.value(), parts_->symbol_options);
     parts_->memory_snapshot = found.value();
@@ -104,6 +105,13 @@ Result<SnapshotHeap*> Session::memory_graph() {
     parts_->memory_graph = std::move(made).value();
   }
   return parts_->memory_graph.get();
+}
+
+Result<BlockTypes*> Session::block_types() {
+  const Result<SnapshotHeap*> heap = memory_graph();
+  if (!heap) return heap.error();
+  if (!parts_->block_types) parts_->block_types = BlockTypes::of(*heap.value(), names());
+  return &*parts_->block_types;
 }
 
 HeapCursor& Session::memory_heap() {

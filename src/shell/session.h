@@ -14,6 +14,7 @@
 #include "analysis/moment/heap_cursor.h"
 #include "analysis/space/address_space.h"
 #include "base/result.h"
+#include "report/contents/block_types.h"
 #include "report/contents/snapshot_heap.h"
 #include "report/contents/snapshot_memory.h"
 #include "report/names/program_symbols.h"
@@ -68,6 +69,8 @@ public:
   Result<SnapshotMemory*> memory();
   // What its blocks refer to, and what refers to them. Worked out when it is first asked for.
   Result<SnapshotHeap*> memory_graph();
+  // What its blocks are. Worked out when it is first asked for.
+  Result<BlockTypes*> block_types();
   // The heap at that snapshot; after memory() has given one.
   HeapCursor& memory_heap();
   // Stacks in words; remembers what it has named.
@@ -104,6 +107,7 @@ private:
     std::size_t memory_snapshot = 0; // that it is of
     std::optional<HeapCursor> memory_heap{};
     std::unique_ptr<SnapshotHeap> memory_graph{};
+    std::optional<BlockTypes> block_types{};
     SymbolOptions symbol_options{};
     std::optional<HeapCursor> cursor{};
     std::uint64_t event = 0, time_us = 0;

@@ -1,0 +1,174 @@
+// What the blocks are, at the last snapshot of memory up to the cursor.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/number_text.h"
+#include "report/contents/block_types.h"
+#include "report/text/json_writer.h"
+#include "shell/all_commands.h"
+#include "shell/contents_text.h"
+#include "shell/describe.h"
+
+namespace heaptape {
+namespace {
+
+constexpr std::uint64_t kUsualRows = 30;
+constexpr CommandOption kRowOptions[] = {{"-n N", "at most N lines (default: 30)"}, {"--json", "as JSON"}};
+
+std::string_view source_text(TypeSource source) {
+  switch (source) {
+  case TypeSource::Vtable: return "by its virtual table";
+  case TypeSource::Frame: return "by the template arguments of the functions that allocated it";
+  case TypeSource::Runtime: return "by its header, which the language's runtime keeps";
+  case TypeSource::Derived: return "by what refers to it";
+  case TypeSource::Function: return "not known; named after the function that made it";
+  case TypeSource::None: return "not known";
+  }
+  return "";
+}
+
+struct TypeRow {
+  std::uint32_t type = 0;
+  std::uint64_t blocks = 0, bytes = 0;
+  std::uint64_t example = 0; // address of one of them
+};
+
+std::vector<TypeRow> rows_of(const BlockTypes& types, const BlockRanks& ranks) {
+  std::vector<TypeRow> rows(types.size());
+  for (std::uint32_t block = 0; block < ranks.size(); ++block) {
+    TypeRow& row = rows[types.type_of(block)];
+    row.type = types.type_of(block);
+    if (row.blocks++ == 0) row.example = ranks.begin(block);
+    row.bytes += ranks.bytes(block);
+  }
+  std::erase_if(rows, [](const TypeRow& row) { return row.blocks == 0; });
+  std::ranges::stable_sort(rows, [](const TypeRow& a, const TypeRow& b) {
+    return a.bytes != b.bytes ? a.bytes > b.bytes : a.blocks > b.blocks;
+  });
+  return rows;
+}
+
+std::string types_json(const MemorySnapshot& snapshot, const BlockTypes& types, std::span<const TypeRow> rows) {
+  JsonWriter json;
+  json.begin_object().field("snapshot", snapshot.number).field("event", snapshot.event).key("types").begin_array();
+  for (const TypeRow& row : rows) {
+    json.begin_object().field("type", std::string_view(types[row.type].name));
+    json.field("known_by", source_name(types[row.type].source)).field("blocks", row.blocks).field("bytes", row.bytes);
+    json.field("example", std::string_view(hex(row.example))).end_object();
+  }
+  json.end_array().end_object();
+  return json.text() + "\n";
+}
+
+// "of 1,234 blocks 80 % are known by vtable, 15 % by frame, and 5 % by their maker alone"
+std::string shares_text(const BlockTypes& types, std::span<const TypeRow> rows) {
+  std::array<std::uint64_t, 6> blocks{};
+  std::uint64_t all = 0;
+  for (const TypeRow& row : rows) {
+    blocks[static_cast<std::size_t>(types[row.type].source)] += row.blocks;
+    all += row.blocks;
+  }
+  std::string text = count_of(all, "block");
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (blocks[i] == 0) continue;
+    text += fmt::format(", {:.1f} % by {}", 100.0 * static_cast<double>(blocks[i]) / static_cast<double>(all),
+                        source_name(static_cast<TypeSource>(i)));
+  }
+  return text;
+}
+
+Result<> types(Session& session, Call& call, Printer& out) {
+  const bool as_json = call.flag("--json");
+  const Result<std::uint64_t> most = call.count("-n", kUsualRows);
+  if (!most) return most.error();
+  if (const Result<> done = call.finish(); !done) return done.error();
+  const Result<BlockTypes*> found = session.block_types();
+  if (!found) return found.error();
+  const BlockTypes& known = *found.value();
+  const Result<SnapshotHeap*> heap = session.memory_graph();
+  if (!heap) return heap.error();
+  const std::vector<TypeRow> rows = rows_of(known, heap.value()->ranks());
+  const MemorySnapshot& snapshot = heap.value()->memory().facts();
+  if (as_json) {
+    out.print(types_json(snapshot, known, rows));
+    return Unit{};
+  }
+  std::string text = snapshot_text(session, snapshot) + "\n" + shares_text(known, rows) + "\n" +
+                     session.style.dim(fmt::format("{:>10} {:>12}  {:<8}  {}", "blocks", "bytes", "known by", "type")) +
+                     "\n";
+  std::uint64_t shown = 0;
+  for (const TypeRow& row : rows) {
+    if (shown++ == most.value()) break;
+    text += fmt::format("{:>10} {:>12}  {:<8}  {}\n", with_separators(row.blocks), bytes_text(row.bytes),
+                        source_name(known[row.type].source), printable(known[row.type].name));
+  }
+  if (rows.size() > most.value())
+    text += fmt::format("  … {} more; -n shows them\n", with_separators(rows.size() - most.value()));
+  out.print(text);
+  return Unit{};
+}
+
+Result<> type(Session& session, Call& call, Printer& out) {
+  const bool as_json = call.flag("--json");
+  const std::optional<std::string> word = call.next();
+  if (!word) return Error{ErrorCode::Usage, "which address? type ADDR"};
+  if (const Result<> done = call.finish(); !done) return done.error();
+  const Result<std::uint64_t> address = session.address(*word);
+  if (!address) return address.error();
+  const Result<SnapshotHeap*> heap = session.memory_graph();
+  if (!heap) return heap.error();
+  const BlockRanks& ranks = heap.value()->ranks();
+  const std::uint32_t block = ranks.find(address.value());
+  if (block == BlockRanks::kNone) return not_in_a_block(session, heap.value()->memory(), address.value());
+  const Result<BlockTypes*> found = session.block_types();
+  if (!found) return found.error();
+  const BlockType& known = found.value()->of_block(block);
+  const MemorySnapshot& snapshot = heap.value()->memory().facts();
+  const std::uint64_t offset = address.value() - ranks.begin(block);
+  const StackId stack = heap.value()->stack_of(block);
+  if (as_json) {
+    JsonWriter json;
+    json.begin_object().field("snapshot", snapshot.number).field("block", std::string_view(hex(ranks.begin(block))));
+    json.field("offset", offset).field("bytes", ranks.bytes(block)).field("type", std::string_view(known.name));
+    json.field("known_by", source_name(known.source)).field("stack_id", stack.value).key("stack");
+    session.stacks().write_json(json, stack);
+    json.end_object();
+    out.print(json.text() + "\n");
+    return Unit{};
+  }
+  out.print(fmt::format("{:#x}: {} {}\n", address.value(), offset_words(offset), a_block(ranks.bytes(block))) +
+            snapshot_text(session, snapshot) + "\n" +
+            fmt::format("  type      {}\n  known     {}\n  made by   {}\n", printable(known.name),
+                        source_text(known.source), printable(session.stacks().chain(stack, 3))));
+  return Unit{};
+}
+
+} // namespace
+
+const Command kTypesCommand{
+    .name = "types",
+    .arguments = "",
+    .summary = "what the heap consists of by types of blocks, at the last snapshot of memory",
+    .help = "Number and bytes of the blocks of each type, most bytes first, and how the type\n"
+            "is known. Blocks whose type is not known are named after the function that made\n"
+            "them: <sdsnewlen>.\n",
+    .example = "types -n 10",
+    .group = CommandGroup::Memory,
+    .run = types,
+    .options = kRowOptions,
+};
+const Command kTypeCommand{
+    .name = "type",
+    .arguments = "ADDR",
+    .summary = "what the block that holds ADDR is, at the last snapshot of memory",
+    .help = "The type, how it is known, the size of the block and who made it.\n",
+    .example = "type 0x5581c2e0",
+    .group = CommandGroup::Memory,
+    .takes = Takes::Address,
+    .run = type,
+    .options = kJsonOption,
+};
+
+} // namespace heaptape
