@@ -1,8 +1,6 @@
 #include "collector/contents/snapshot_taker.h"
 
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -111,7 +109,7 @@ bool SnapshotTaker::can_inject() const { return !has_seccomp(pid_); }
 
 bool SnapshotTaker::make_tracker() {
   if (tracker_ || std::exchange(tried_tracker_, true)) return tracker_.has_value();
-  Result<StoppedProcess> stopped = StoppedProcess::stop(pid_);
+  Result<StoppedProcess> stopped = StoppedProcess::stop_one_thread(pid_);
   if (stopped) tracker_ = PageTracker::make(pid_, stopped.value());
   return tracker_.has_value();
 }
@@ -280,11 +278,10 @@ Result<> SnapshotTaker::copy_in_stop(StoppedProcess& stopped, SnapshotMethod& me
       return missing;
     });
     twin_ = stopped.make_twin();
-    if (twin_ > 0) {
+    if (twin_.pid != 0) {
       of_twin_ = std::move(pages);
       pages = std::move(not_in_twin);
     } else {
-      twin_ = 0;
       pages.insert(pages.end(), not_in_twin.begin(), not_in_twin.end());
       if (method == SnapshotMethod::Twin) method = SnapshotMethod::Stop;
     }
@@ -294,11 +291,9 @@ Result<> SnapshotTaker::copy_in_stop(StoppedProcess& stopped, SnapshotMethod& me
 }
 
 Result<> SnapshotTaker::finish_twin() {
-  if (twin_ == 0) return Unit{};
-  const bool read = store(twin_, of_twin_);
-  ::kill(twin_, SIGKILL);
-  while (::waitpid(twin_, nullptr, __WALL) < 0 && errno == EINTR) {}
-  twin_ = 0;
+  if (twin_.pid == 0) return Unit{};
+  const bool read = store(twin_.pid, of_twin_);
+  StoppedProcess::end_twin(pid_, std::exchange(twin_, {}));
   of_twin_.clear();
   return read ? Result<>(Unit{}) : Result<>(kEnded);
 }

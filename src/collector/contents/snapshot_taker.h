@@ -120,7 +120,7 @@ private:
   MemoryWishes wishes_;
   std::map<std::uint64_t, std::uint64_t> constants_; // mappings that were read once for all: begin and end
   std::map<std::uint64_t, std::uint64_t> watched_;   // mappings that the tracker watches: begin and end
-  pid_t twin_ = 0;
+  StoppedProcess::Twin twin_{};
   std::vector<PageRange> of_twin_; // to be read from it
   std::vector<PageRun> last_runs_;
   std::uint64_t number_ = 0;

@@ -35,6 +35,11 @@ constexpr std::uint64_t kCallPatienceUs = 2'000'000; // a clone of a large progr
 constexpr int kMostLooks = 64;                       // at the list of threads, while new ones appear
 constexpr std::size_t kMostExtended = std::size_t{64} << 10;
 
+constexpr std::uint64_t kAllSignals = ~std::uint64_t{0};
+constexpr std::int64_t kRestartUnlessHandled = -514; // ERESTARTNOHAND of the kernel
+
+using Registers = decltype(ThreadState::registers);
+
 long trace(long request, pid_t tid, std::uint64_t address = 0, std::uint64_t data = 0) {
   return ::syscall(SYS_ptrace, request, tid, address, data);
 }
@@ -45,6 +50,57 @@ bool get_registers(pid_t tid, std::uint64_t note, T* into, std::size_t& size) {
   if (trace(PTRACE_GETREGSET, tid, note, reinterpret_cast<std::uint64_t>(&room)) < 0) return false;
   size = room.iov_len;
   return true;
+}
+
+bool get_registers(pid_t tid, Registers& registers) {
+  std::size_t size = sizeof registers;
+  return get_registers(tid, NT_PRSTATUS, registers.data(), size) && size == sizeof registers;
+}
+
+bool set_registers(pid_t tid, Registers& registers) {
+  iovec from{registers.data(), sizeof registers};
+  return trace(PTRACE_SETREGSET, tid, NT_PRSTATUS, reinterpret_cast<std::uint64_t>(&from)) >= 0;
+}
+
+bool get_signal_mask(pid_t tid, std::uint64_t& mask) {
+  return trace(PTRACE_GETSIGMASK, tid, sizeof mask, reinterpret_cast<std::uint64_t>(&mask)) >= 0;
+}
+
+bool set_signal_mask(pid_t tid, std::uint64_t mask) {
+  return trace(PTRACE_SETSIGMASK, tid, sizeof mask, reinterpret_cast<std::uint64_t>(&mask)) >= 0;
+}
+
+// The kernel resumes most calls after a stop by itself. These it ends with EINTR, although no signal has come (see signal(7)); they have done
+// nothing by then, and can be made again.
+bool may_be_repeated(std::uint64_t call) {
+  switch (call) {
+  case SYS_epoll_wait:
+  case SYS_epoll_pwait:
+  case SYS_epoll_pwait2:
+  case SYS_rt_sigtimedwait:
+  case SYS_semop:
+  case SYS_semtimedop:
+  case SYS_io_getevents:
+  case SYS_io_pgetevents:
+  case SYS_io_uring_enter:
+  case SYS_read: // inotify, and the next ones for sockets with a time limit
+  case SYS_readv:
+  case SYS_recvfrom:
+  case SYS_recvmsg:
+  case SYS_recvmmsg:
+  case SYS_accept:
+  case SYS_accept4: return true;
+  default: return false;
+  }
+}
+
+void repeat_call_that_the_stop_ended(pid_t tid) {
+  Registers registers;
+  if (!get_registers(tid, registers) || !may_be_repeated(registers[ThreadState::OrigRax]) ||
+      static_cast<std::int64_t>(registers[ThreadState::Rax]) != -EINTR)
+    return;
+  registers[ThreadState::Rax] = static_cast<std::uint64_t>(kRestartUnlessHandled);
+  (void)set_registers(tid, registers);
 }
 
 void rest_a_little() {
@@ -95,12 +151,18 @@ bool has_ended(pid_t pid, pid_t tid) {
   return !stat || stat->state == 'Z' || stat->state == 'X';
 }
 
+// A seccomp filter.
+bool has_filter(pid_t pid, pid_t tid) {
+  const std::string text = read_small_file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/status");
+  const std::size_t at = text.find("\nSeccomp:");
+  return at == std::string::npos || text.find_first_of("12", at) < text.find('\n', at + 1);
+}
+
 } // namespace
 
 StoppedProcess::StoppedProcess(StoppedProcess&& other) noexcept
     : pid_(other.pid_), threads_(std::exchange(other.threads_, {})), unstopped_(std::exchange(other.unstopped_, {})),
-      call_instruction_(other.call_instruction_), own_registers_(std::move(other.own_registers_)),
-      borrowed_(std::exchange(other.borrowed_, false)) {}
+      call_instruction_(other.call_instruction_) {}
 
 Result<> StoppedProcess::seize(pid_t tid, std::vector<pid_t>& fresh) {
   if (trace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACESYSGOOD) < 0) {
@@ -130,7 +192,36 @@ Result<StoppedProcess> StoppedProcess::stop(pid_t pid) {
   if (process.threads_.empty())
     return Error{ErrorCode::NotFound,
                  known.empty() ? "the program has ended" : "no thread of the program could be stopped"};
+  process.take_signal_first();
   return process;
+}
+
+Result<StoppedProcess> StoppedProcess::stop_one_thread(pid_t pid) {
+  StoppedProcess process(pid);
+  for (const pid_t tid : list_threads(pid)) {
+    std::vector<pid_t> fresh;
+    if (auto seized = process.seize(tid, fresh); !seized) return seized.error();
+    process.wait_for(std::move(fresh));
+    if (process.threads_.empty()) continue;
+    process.take_signal_first();
+    return process;
+  }
+  return Error{ErrorCode::NotFound, "no thread of the program could be stopped"};
+}
+
+// A thread that stopped for a signal must take it before it does calls for us: the kernel would forget it. It stops again before it runs.
+void StoppedProcess::take_signal_first() {
+  Stopped& thread = threads_.front();
+  if (thread.signal == 0) return;
+  const int signal = std::exchange(thread.signal, 0);
+  trace(PTRACE_INTERRUPT, thread.tid);
+  if (trace(PTRACE_CONT, thread.tid, 0, static_cast<std::uint64_t>(signal)) < 0) return;
+  if (!wait_for_stop(thread, kStopPatienceUs)) give_up(thread.tid);
+}
+
+void StoppedProcess::give_up(pid_t tid) {
+  std::erase_if(threads_, [&](const Stopped& each) { return each.tid == tid; });
+  if (!has_ended(pid_, tid)) unstopped_.push_back(tid);
 }
 
 void StoppedProcess::wait_for(std::vector<pid_t> fresh) {
@@ -141,7 +232,7 @@ void StoppedProcess::wait_for(std::vector<pid_t> fresh) {
       const pid_t got = ::waitpid(tid, &status, __WALL | WNOHANG);
       if (got == 0) return false;
       if (got < 0) return errno != EINTR;
-      if (WIFSTOPPED(status)) threads_.push_back({tid, status >> 16 == 0 ? WSTOPSIG(status) : 0});
+      if (WIFSTOPPED(status)) threads_.push_back({tid, status >> 16 == 0 ? WSTOPSIG(status) : 0, status >> 16});
       return true; // or it has ended
     });
     if (fresh.empty()) return;
@@ -158,7 +249,7 @@ bool StoppedProcess::wait_for_stop(Stopped& thread, std::uint64_t most_us) {
     const pid_t got = ::waitpid(thread.tid, &status, __WALL | WNOHANG);
     if (got == thread.tid) {
       thread.event = status >> 16;
-      if (WIFSTOPPED(status) && thread.event == 0) thread.signal = WSTOPSIG(status);
+      thread.signal = WIFSTOPPED(status) && thread.event == 0 ? WSTOPSIG(status) : 0;
       return WIFSTOPPED(status);
     }
     if ((got < 0 && errno != EINTR) || monotonic_ns() >= until_ns) return false;
@@ -172,13 +263,10 @@ std::vector<ThreadState> StoppedProcess::states() const {
   for (const Stopped& thread : threads_) {
     ThreadState state{.tid = static_cast<std::uint32_t>(thread.tid),
                       .signal = static_cast<std::uint32_t>(thread.signal)};
-    std::size_t size = sizeof state.registers;
-    state.stopped =
-        get_registers(thread.tid, NT_PRSTATUS, state.registers.data(), size) && size == sizeof state.registers;
-    size = extended.size();
+    state.stopped = get_registers(thread.tid, state.registers);
+    std::size_t size = extended.size();
     if (state.stopped && get_registers(thread.tid, NT_X86_XSTATE, extended.data(), size))
       state.extended.assign(extended.begin(), extended.begin() + static_cast<std::ptrdiff_t>(size));
-    if (borrowed_ && &thread == &threads_.front()) state.registers = own_registers_.registers;
     states.push_back(std::move(state));
   }
   for (const pid_t tid : unstopped_) states.push_back({.tid = static_cast<std::uint32_t>(tid), .stopped = false});
@@ -193,8 +281,7 @@ bool StoppedProcess::let_run(pid_t tid, std::uint64_t us) {
   ::clock_nanosleep(CLOCK_MONOTONIC, 0, &while_it_runs, nullptr);
   trace(PTRACE_INTERRUPT, tid);
   if (wait_for_stop(*thread, kStopPatienceUs)) return true;
-  unstopped_.push_back(tid);
-  threads_.erase(thread);
+  give_up(tid);
   return false;
 }
 
@@ -216,17 +303,21 @@ bool StoppedProcess::find_call_instruction() {
   return call_instruction_ != 0;
 }
 
+// The thread's own registers and signal mask are back before this returns, in a stop in which the kernel decides whether an interrupted call is
+// resumed. If we die before, the thread goes on as it was, but for the moment of the call itself.
 long StoppedProcess::call(long number, std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d,
                           std::uint64_t e, std::uint64_t f) {
   if (threads_.empty() || !find_call_instruction()) return -ENOSYS;
   Stopped& thread = threads_.front();
-  if (!borrowed_) {
-    std::size_t size = sizeof own_registers_.registers;
-    if (!get_registers(thread.tid, NT_PRSTATUS, own_registers_.registers.data(), size)) return -errno;
-    borrowed_ = true;
-  }
+  if (has_filter(pid_, thread.tid)) return -EPERM;
+  Registers own;
+  std::uint64_t own_mask = 0;
+  // A signal that comes meanwhile waits, as it would for a thread that blocks it.
+  if (!get_registers(thread.tid, own) || !get_signal_mask(thread.tid, own_mask) ||
+      !set_signal_mask(thread.tid, kAllSignals))
+    return -errno;
   using R = ThreadState;
-  auto registers = own_registers_.registers;
+  Registers registers = own;
   registers[R::Rip] = call_instruction_;
   registers[R::Rax] = static_cast<std::uint64_t>(number);
   registers[R::OrigRax] = ~std::uint64_t{0}; // nothing is to be restarted
@@ -236,73 +327,70 @@ long StoppedProcess::call(long number, std::uint64_t a, std::uint64_t b, std::ui
   registers[R::R10] = d;
   registers[R::R8] = e;
   registers[R::R9] = f;
-  iovec from{registers.data(), sizeof registers};
-  if (trace(PTRACE_SETREGSET, thread.tid, NT_PRSTATUS, reinterpret_cast<std::uint64_t>(&from)) < 0) return -errno;
-  // Into the call and out of it; a signal that comes meanwhile is kept for later.
-  const int kept_signal = thread.signal;
-  for (int stops = 0, entered = 0; stops < 100 && entered < 2; ++stops) {
-    thread.signal = 0;
-    if (trace(PTRACE_SYSCALL, thread.tid) < 0 || !wait_for_stop(thread, kCallPatienceUs)) return -ESRCH;
-    if (thread.event == PTRACE_EVENT_CLONE || thread.event == PTRACE_EVENT_FORK)
-      (void)trace(PTRACE_GETEVENTMSG, thread.tid, 0, reinterpret_cast<std::uint64_t>(&made_));
-    else if (thread.signal == (SIGTRAP | 0x80))
-      ++entered;
-    else if (thread.signal != 0)
-      own_registers_.signal = static_cast<std::uint32_t>(thread.signal);
+  long result = -ESRCH;
+  if (set_registers(thread.tid, registers) && run_to_the_end_of_a_call(thread)) {
+    result = get_registers(thread.tid, registers) ? static_cast<long>(registers[R::Rax]) : -errno;
+    trace(PTRACE_INTERRUPT, thread.tid);
   }
-  thread.signal = own_registers_.signal != 0 ? static_cast<int>(own_registers_.signal) : kept_signal;
-  std::size_t size = sizeof registers;
-  if (!get_registers(thread.tid, NT_PRSTATUS, registers.data(), size)) return -errno;
-  return static_cast<long>(registers[R::Rax]);
+  (void)set_registers(thread.tid, own);
+  (void)set_signal_mask(thread.tid, own_mask);
+  if (trace(PTRACE_CONT, thread.tid) < 0 || !wait_for_stop(thread, kStopPatienceUs)) give_up(thread.tid);
+  return result;
 }
 
-pid_t StoppedProcess::make_twin() {
-  if (threads_.empty()) return -ESRCH;
+// Into the call and out of it.
+bool StoppedProcess::run_to_the_end_of_a_call(Stopped& thread) {
+  constexpr int kCallStop = SIGTRAP | 0x80;
+  int signal = 0; // SIGSTOP cannot be blocked
+  for (int stops = 0, entered = 0; stops < 100 && entered < 2; ++stops) {
+    if (trace(PTRACE_SYSCALL, thread.tid, 0, static_cast<std::uint64_t>(std::exchange(signal, 0))) < 0 ||
+        !wait_for_stop(thread, kCallPatienceUs))
+      return false;
+    if (thread.event == PTRACE_EVENT_CLONE || thread.event == PTRACE_EVENT_FORK)
+      (void)trace(PTRACE_GETEVENTMSG, thread.tid, 0, reinterpret_cast<std::uint64_t>(&made_));
+    else if (thread.signal == kCallStop)
+      ++entered;
+    else
+      signal = thread.signal;
+  }
+  return thread.signal == kCallStop;
+}
+
+StoppedProcess::Twin StoppedProcess::make_twin() {
+  if (threads_.empty()) return {};
   const pid_t parent = threads_.front().tid;
   // The twin stops before it does anything, and is ours from then on.
   trace(PTRACE_SETOPTIONS, parent, 0, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK);
   // With shared descriptors a pipe that the program closes is closed; without an exit signal its wait() never sees the twin.
   const long made = call(SYS_clone, CLONE_FILES | CLONE_FS | CLONE_IO);
   trace(PTRACE_SETOPTIONS, parent, 0, PTRACE_O_TRACESYSGOOD);
-  if (made < 0) return static_cast<pid_t>(made);
+  if (made < 0) return {};
   // What clone gives is a number of the program's own pid namespace; ours came with the event.
   const auto twin = static_cast<pid_t>(made_ != 0 ? static_cast<long>(made_) : made);
   Stopped waited{.tid = twin};
-  if (!wait_for_stop(waited, kCallPatienceUs)) return -ESRCH;
+  if (!wait_for_stop(waited, kCallPatienceUs)) return {};
   trace(PTRACE_SETOPTIONS, twin, 0, PTRACE_O_EXITKILL);
   const UniqueFd victim(::open(("/proc/" + std::to_string(twin) + "/oom_score_adj").c_str(), O_WRONLY | O_CLOEXEC));
   if (victim) (void)!::write(victim.get(), "1000", 4);
-  return twin;
+  return {twin, static_cast<pid_t>(made)};
 }
 
-// Whether an interrupted system call is resumed is decided on the way out of a stop for a signal, so the registers go back in one.
-void StoppedProcess::give_back_registers() {
-  if (!std::exchange(borrowed_, false) || threads_.empty()) return;
-  Stopped& thread = threads_.front();
-  const int signal = thread.signal;
-  trace(PTRACE_INTERRUPT, thread.tid);
-  if (trace(PTRACE_CONT, thread.tid) < 0) return;
-  thread.signal = 0;
-  if (!wait_for_stop(thread, kStopPatienceUs)) return;
-  if (thread.signal == 0) thread.signal = signal;
-  iovec from{own_registers_.registers.data(), sizeof own_registers_.registers};
-  trace(PTRACE_SETREGSET, thread.tid, NT_PRSTATUS, reinterpret_cast<std::uint64_t>(&from));
+void StoppedProcess::end_twin(pid_t program, Twin twin) {
+  ::kill(twin.pid, SIGKILL);
+  while (::waitpid(twin.pid, nullptr, __WALL) < 0 && errno == EINTR) {}
+  // It is still a dead child of the program, which does not know of it.
+  if (auto parent = stop_one_thread(program))
+    parent.value().call(SYS_wait4, static_cast<std::uint64_t>(twin.number), 0, WNOHANG | __WALL);
 }
 
 void StoppedProcess::release() {
-  give_back_registers();
+  for (const Stopped& thread : threads_) repeat_call_that_the_stop_ended(thread.tid);
   for (const Stopped& thread : threads_) trace(PTRACE_DETACH, thread.tid, 0, static_cast<std::uint64_t>(thread.signal));
   threads_.clear();
 }
 
 bool has_seccomp(pid_t pid) {
-  for (const pid_t tid : list_threads(pid)) {
-    const std::string text =
-        read_small_file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/status");
-    const std::size_t at = text.find("\nSeccomp:");
-    if (at == std::string::npos || text.find_first_of("12", at) < text.find('\n', at + 1)) return true;
-  }
-  return false;
+  return std::ranges::any_of(list_threads(pid), [&](pid_t tid) { return has_filter(pid, tid); });
 }
 
 } // namespace heaptape

@@ -1,5 +1,6 @@
 // A process whose threads all stand still, so that its memory can be looked at. It goes on when this object ends, as it was: a system call
-// that was interrupted is resumed, a signal that was about to come comes.
+// that was interrupted is resumed (one of a few that the kernel does not resume is made again, so its time limit begins anew), a signal that
+// was about to come comes.
 //
 // The kernel ties this to one thread of ours: the one that calls stop() must make all other calls, too, and when it ends, however it ends, the
 // process goes on. A thread of the program that does not stop in time (it may wait for a disk) is left alone; it stays tied to us until our
@@ -21,6 +22,8 @@ class StoppedProcess {
 public:
   // Refused with a sentence that says why: no right, a debugger, no such process.
   static Result<StoppedProcess> stop(pid_t pid);
+  // Just one thread of it, for calls; the others run on.
+  static Result<StoppedProcess> stop_one_thread(pid_t pid);
   StoppedProcess(StoppedProcess&& other) noexcept;
   StoppedProcess& operator=(StoppedProcess&&) = delete;
   ~StoppedProcess() { release(); }
@@ -30,12 +33,19 @@ public:
   // Lets one thread run for about this long and stops it again. False: it is gone, or does not stop any more.
   bool let_run(pid_t tid, std::uint64_t us);
 
-  // Makes the first thread do a system call; gives its result, or a negative errno. Not for a program with a seccomp filter, which may kill it.
+  // Makes the first thread do a system call; gives its result, or a negative errno. Refused for one with a seccomp filter, which may kill it.
   long call(long number, std::uint64_t a = 0, std::uint64_t b = 0, std::uint64_t c = 0, std::uint64_t d = 0,
             std::uint64_t e = 0, std::uint64_t f = 0);
+
+  struct Twin {
+    pid_t pid = 0;    // 0: there is none
+    pid_t number = 0; // its pid as the program sees it
+  };
   // A child that shares all private memory with the program, copy on write, and never runs. The program's wait() does not see it; it dies
-  // with us. The caller kills and reaps it. A negative result is an errno.
-  pid_t make_twin();
+  // with the calling thread.
+  Twin make_twin();
+  // Ends it. Nothing is left of it; for that one thread of the program stands still for a moment.
+  static void end_twin(pid_t program, Twin twin);
 
   // The program goes on.
   void release();
@@ -51,15 +61,15 @@ private:
   Result<> seize(pid_t tid, std::vector<pid_t>& fresh);
   void wait_for(std::vector<pid_t> fresh);
   bool wait_for_stop(Stopped& thread, std::uint64_t most_us);
+  void take_signal_first();
+  void give_up(pid_t tid);
   bool find_call_instruction();
-  void give_back_registers();
+  bool run_to_the_end_of_a_call(Stopped& thread);
 
   pid_t pid_;
   std::vector<Stopped> threads_;
   std::vector<pid_t> unstopped_;
   std::uint64_t call_instruction_ = 0;
-  ThreadState own_registers_{}; // of the first thread, while it runs calls of ours
-  bool borrowed_ = false;
   unsigned long made_ = 0; // process or thread that the last call made
 };
 
