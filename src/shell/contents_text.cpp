@@ -8,6 +8,15 @@
 #include "shell/describe.h"
 
 namespace heaptape {
+namespace {
+
+// "48-byte Circle"; "48-byte block" when nobody knows what it is.
+std::string typed_words(Session& session, std::uint64_t address, std::uint64_t bytes, StackId stack) {
+  const std::optional<std::string> type = session.type_reader().type_of(address, bytes, stack);
+  return type && bytes != 0 ? fmt::format("{}-byte {}", with_separators(bytes), printable(*type)) : block_words(bytes);
+}
+
+} // namespace
 
 std::string snapshot_text(Session& session, const MemorySnapshot& snapshot) {
   std::string text = fmt::format("memory of snapshot {} ('{}'), {}", snapshot.number, printable(snapshot.name),
@@ -20,9 +29,9 @@ std::string place_text(Session& session, SnapshotMemory& memory, std::uint64_t a
   if (address < kPageBytes) return "";
   if (const std::optional<Block> block = session.memory_heap().find_around(address)) {
     const std::uint64_t offset = address - block->address;
-    std::string text = block_words(block->size);
-    if (offset != 0) text += fmt::format(" +{:#x}", offset);
     const StackId stack = session.memory_heap().owner_of(*block).stack;
+    std::string text = typed_words(session, block->address, block->size, stack);
+    if (offset != 0) text += fmt::format(" +{:#x}", offset);
     const std::string maker = session.stacks().site(stack);
     return maker.empty() ? text : text + " of " + printable(maker);
   }
@@ -48,8 +57,10 @@ Error not_in_a_block(Session& session, SnapshotMemory& memory, std::uint64_t add
 }
 
 std::string block_text(Session& session, const SnapshotHeap& heap, std::uint32_t block) {
-  const std::string maker = session.stacks().site(heap.stack_of(block));
-  return block_words(heap.ranks().bytes(block)) + (maker.empty() ? "" : " of " + printable(maker));
+  const StackId stack = heap.stack_of(block);
+  const std::string maker = session.stacks().site(stack);
+  return typed_words(session, heap.ranks().begin(block), heap.ranks().bytes(block), stack) +
+         (maker.empty() ? "" : " of " + printable(maker));
 }
 
 std::string root_place_text(Session& session, SnapshotMemory& memory, const RootRange& range, std::uint64_t word) {

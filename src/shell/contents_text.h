@@ -11,12 +11,12 @@ namespace heaptape {
 
 // "memory of snapshot 2 ('warm'), event 1,234 at 12.500000 s"; and how long before the cursor, if that stands elsewhere.
 std::string snapshot_text(Session& session, const MemorySnapshot& snapshot);
-// What lies at an address, in a few words: "48-byte block +0x8 of main things.cpp:12", "g_shapes", "stack of thread 4711"; empty: nothing that has
+// What lies at an address, in a few words: "48-byte Circle +0x8 of main things.cpp:12", "g_shapes", "stack of thread 4711"; empty: nothing that has
 // a name. After session.memory() has given the memory.
 std::string place_text(Session& session, SnapshotMemory& memory, std::uint64_t address);
 // Why a question about a block cannot be answered for this address.
 Error not_in_a_block(Session& session, SnapshotMemory& memory, std::uint64_t address);
-// "48-byte block of main things.cpp:12"
+// "48-byte Circle of main things.cpp:12"; "48-byte block of main things.cpp:12" when its type is not known by itself
 std::string block_text(Session& session, const SnapshotHeap& heap, std::uint32_t block);
 // Where a word of a root lies: "g_shapes (variables of things) at 0x…", "stack of thread 4711 at 0x…".
 std::string root_place_text(Session& session, SnapshotMemory& memory, const RootRange& range, std::uint64_t word);

@@ -88,6 +88,7 @@ Result<SnapshotMemory*> Session::memory() {
   if (!found) return found.error();
   if (!parts_->memory || parts_->memory_snapshot != found.value()) {
     parts_->block_types.reset();
+    parts_->type_reader.reset();
     parts_->memory_graph.reset();
     parts_->memory = std::make_unique<SnapshotMemory>(tape(), found.value(), parts_->symbol_options);
     parts_->memory_snapshot = found.value();
@@ -112,6 +113,11 @@ Result<BlockTypes*> Session::block_types() {
   if (!heap) return heap.error();
   if (!parts_->block_types) parts_->block_types = BlockTypes::of(*heap.value(), names());
   return &*parts_->block_types;
+}
+
+TypeReader& Session::type_reader() {
+  if (!parts_->type_reader) parts_->type_reader.emplace(*parts_->memory, names());
+  return *parts_->type_reader;
 }
 
 HeapCursor& Session::memory_heap() {

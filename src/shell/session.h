@@ -17,6 +17,7 @@
 #include "report/contents/block_types.h"
 #include "report/contents/snapshot_heap.h"
 #include "report/contents/snapshot_memory.h"
+#include "report/contents/type_reader.h"
 #include "report/names/program_symbols.h"
 #include "report/names/stack_text.h"
 #include "report/text/text_style.h"
@@ -69,7 +70,9 @@ public:
   Result<SnapshotMemory*> memory();
   // What its blocks refer to, and what refers to them. Worked out when it is first asked for.
   Result<SnapshotHeap*> memory_graph();
-  // What its blocks are. Worked out when it is first asked for.
+  // What single blocks of it are; after memory() has given one.
+  TypeReader& type_reader();
+  // What all of them are. Worked out when it is first asked for.
   Result<BlockTypes*> block_types();
   // The heap at that snapshot; after memory() has given one.
   HeapCursor& memory_heap();
@@ -107,6 +110,7 @@ private:
     std::size_t memory_snapshot = 0; // that it is of
     std::optional<HeapCursor> memory_heap{};
     std::unique_ptr<SnapshotHeap> memory_graph{};
+    std::optional<TypeReader> type_reader{};
     std::optional<BlockTypes> block_types{};
     SymbolOptions symbol_options{};
     std::optional<HeapCursor> cursor{};

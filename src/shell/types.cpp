@@ -64,7 +64,7 @@ std::string types_json(const MemorySnapshot& snapshot, const BlockTypes& types, 
 
 // "of 1,234 blocks 80 % are known by vtable, 15 % by frame, and 5 % by their maker alone"
 std::string shares_text(const BlockTypes& types, std::span<const TypeRow> rows) {
-  std::array<std::uint64_t, 6> blocks{};
+  std::array<std::uint64_t, kTypeSources.size()> blocks{};
   std::uint64_t all = 0;
   for (const TypeRow& row : rows) {
     blocks[static_cast<std::size_t>(types[row.type].source)] += row.blocks;

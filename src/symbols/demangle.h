@@ -18,5 +18,7 @@ std::string demangle(std::string_view linkage_name, NameForm form);
 
 // The short form of a name that is demangled already.
 std::string short_name(std::string_view demangled);
+// The same of a type: std::map<int, std::string>. Its arguments are kept unless they are very long.
+std::string short_type(std::string_view demangled);
 
 } // namespace heaptape

@@ -8,65 +8,18 @@
 #include <vector>
 
 #include "symbols/demangle.h"
+#include "symbols/name_parts.h"
 
 namespace heaptape {
 
 namespace {
 
-// Template arguments that take more room than this are shown as "…".
-constexpr std::size_t kMaxArguments = 24;
+// Template arguments that take more room than this are shown as "…", in names of functions and of types.
+constexpr std::size_t kMaxArguments = 24, kMaxTypeArguments = 80;
 // Deeper nesting is damage, or nobody reads it.
 constexpr int kMaxDepth = 32;
 constexpr std::string_view kAnonymous = "(anonymous namespace)::";
 constexpr std::string_view kEllipsis = "…";
-
-bool is_identifier(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' || c == '~';
-}
-
-// Length of the symbol of an overloaded operator at the start of `text`; 0: none, it is a conversion.
-std::size_t operator_length(std::string_view text) {
-  // Longer ones first.
-  constexpr std::array kOperators = std::to_array<std::string_view>(
-      {" co_await", " delete[]", " new[]", " delete", " new", "->*", "<<=", "<=>", ">>=", "()", "[]",
-       "->",        "++",        "--",     "<<",      ">>",   "<=",  ">=",  "==",  "!=",  "&&", "||",
-       "+=",        "-=",        "*=",     "/=",      "%=",   "^=",  "&=",  "|=",  "+",   "-",  "*",
-       "/",         "%",         "^",      "&",       "|",    "~",   "!",   "=",   "<",   ">",  ","});
-  for (const std::string_view symbol : kOperators)
-    if (text.starts_with(symbol)) return symbol.size();
-  if (!text.starts_with("\"\"")) return 0;
-  std::size_t end = 2;
-  while (end < text.size() && (is_identifier(text[end]) || (end == 2 && text[end] == ' '))) ++end;
-  return end;
-}
-
-bool is_operator_at(std::string_view text, std::size_t at) {
-  constexpr std::string_view kWord = "operator";
-  return text.substr(at).starts_with(kWord) && (at == 0 || !is_identifier(text[at - 1])) &&
-         (at + kWord.size() >= text.size() || !is_identifier(text[at + kWord.size()]));
-}
-
-// The bracket that closes the one at `open`; npos: none does. Greater-than signs inside parentheses close nothing.
-std::size_t closing(std::string_view text, std::size_t open) {
-  std::string stack;
-  for (std::size_t at = open; at < text.size(); ++at) {
-    const char c = text[at];
-    if (c == 'o' && is_operator_at(text, at)) {
-      at += 7 + operator_length(text.substr(at + 8));
-      continue;
-    }
-    if (c == '<' || c == '(' || c == '{' || c == '[') stack.push_back(c);
-    if (c == '>' && (text[at - 1] == '-' || stack.back() != '<')) continue;
-    if (c == '>') stack.pop_back();
-    if (c == ')' || c == '}' || c == ']') {
-      const std::size_t opened = stack.rfind(c == ')' ? '(' : c == '}' ? '{' : '[');
-      if (opened == std::string::npos) return std::string_view::npos;
-      stack.resize(opened);
-    }
-    if (stack.empty()) return at;
-  }
-  return std::string_view::npos;
-}
 
 bool is_default_argument(std::string_view argument) {
   for (const std::string_view library : {"std::__1::", "std::"}) {
@@ -79,30 +32,6 @@ bool is_default_argument(std::string_view argument) {
   return false;
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
-
-std::vector<std::string_view> split_arguments(std::string_view text) {
-  std::vector<std::string_view> parts;
-  std::size_t start = 0;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const char c = text[at];
-    if (c == '<' || c == '(' || c == '{' || c == '[') {
-      const std::size_t end = closing(text, at);
-      if (end == std::string_view::npos) break;
-      at = end;
-    } else if (c == ',') {
-      parts.push_back(trimmed(text.substr(start, at - start)));
-      start = at + 1;
-    }
-  }
-  parts.push_back(trimmed(text.substr(start)));
-  return parts;
-}
-
 // Takes inline namespaces of the standard libraries off the end of a name.
 void drop_inline_namespace(std::string& name) {
   for (const std::string_view inline_namespace : {"std::__cxx11::", "std::__1::"}) {
@@ -113,13 +42,13 @@ void drop_inline_namespace(std::string& name) {
 // "{lambda(int)#1}" without its parameters.
 std::string folded_braces(std::string_view braces) {
   if (!braces.starts_with("{lambda(")) return std::string(braces);
-  const std::size_t end = closing(braces, 7);
+  const std::size_t end = closing_bracket(braces, 7);
   return end == std::string_view::npos ? std::string(braces) : "{lambda" + std::string(braces.substr(end + 1));
 }
 
 class Folder {
 public:
-  explicit Folder(int depth) : depth_(depth) {}
+  Folder(int depth, std::size_t most_arguments) : depth_(depth), most_arguments_(most_arguments) {}
 
   std::string type(std::string_view text) {
     walk(text, false);
@@ -144,7 +73,7 @@ private:
       } else if (text.substr(at).starts_with(kAnonymous)) {
         at += kAnonymous.size();
       } else if (c == '<' || c == '(' || c == '{' || c == '[') {
-        const std::size_t end = closing(text, at);
+        const std::size_t end = closing_bracket(text, at);
         if (end == std::string_view::npos) {
           out_ += text.substr(at);
           return;
@@ -180,13 +109,13 @@ private:
       at += length;
     } else {
       const std::size_t end = std::min(conversion_end(text, at), text.size());
-      out_ += ' ' + Folder(depth_ + 1).type(trimmed(text.substr(at, end - at)));
+      out_ += ' ' + inner().type(trimmed(text.substr(at, end - at)));
       at = end;
     }
     // Template arguments of an operator are what it is applied to.
     const std::size_t open = at < text.size() && text[at] == ' ' ? at + 1 : at;
     if (open < text.size() && text[open] == '<') {
-      if (const std::size_t end = closing(text, open); end != std::string_view::npos) return end + 1;
+      if (const std::size_t end = closing_bracket(text, open); end != std::string_view::npos) return end + 1;
     }
     return at;
   }
@@ -195,7 +124,7 @@ private:
   static std::size_t conversion_end(std::string_view text, std::size_t at) {
     while (at < text.size() && text[at] != '(') {
       if (text[at] == '<') {
-        const std::size_t end = closing(text, at);
+        const std::size_t end = closing_bracket(text, at);
         if (end == std::string_view::npos) break;
         at = end;
       }
@@ -220,7 +149,7 @@ private:
   void add_arguments(const std::string& arguments) {
     if (replace_character_template(arguments)) return;
     if (is_constructor()) return;
-    out_ += '<' + (arguments.size() > kMaxArguments ? std::string(kEllipsis) : arguments) + '>';
+    out_ += '<' + (arguments.size() > most_arguments_ ? std::string(kEllipsis) : arguments) + '>';
   }
 
   enum class Paths : std::uint8_t { Whole, LastPart };
@@ -232,7 +161,7 @@ private:
     std::string text;
     for (const std::string_view part : parts) {
       if (!text.empty()) text += ", ";
-      text += paths == Paths::Whole ? Folder(depth_ + 1).type(part) : last_part(part);
+      text += paths == Paths::Whole ? inner().type(part) : last_part(part);
     }
     return text;
   }
@@ -267,7 +196,7 @@ private:
     const std::size_t open = std::min(path.find('<'), path.size());
     const std::size_t colons = path.substr(0, open).rfind("::");
     const bool is_path = open != 0 && path.find_first_of("(&*[ ") >= open && colons != std::string_view::npos;
-    return Folder(depth_ + 1).type(is_path ? path.substr(colons + 2) : path);
+    return inner().type(is_path ? path.substr(colons + 2) : path);
   }
 
   void take_rust_path(std::string_view inside) {
@@ -281,7 +210,7 @@ private:
       out_.resize(out_.size() - 2);
       add_arguments(folded_arguments(inside, Paths::LastPart));
     } else {
-      out_ += depth_ >= kMaxDepth ? std::string(kEllipsis) : Folder(depth_ + 1).type(inside);
+      out_ += depth_ >= kMaxDepth ? std::string(kEllipsis) : inner().type(inside);
     }
   }
 
@@ -293,7 +222,7 @@ private:
   bool take_parentheses(std::string_view inside, std::string_view rest, bool is_name) {
     if (out_.ends_with('!')) { // D: Template!(arguments)
       const std::string arguments = folded_arguments(inside);
-      out_ += '(' + (arguments.size() > kMaxArguments ? std::string(kEllipsis) : arguments) + ')';
+      out_ += '(' + (arguments.size() > most_arguments_ ? std::string(kEllipsis) : arguments) + ')';
       return true;
     }
     if (!is_name) {
@@ -324,7 +253,10 @@ private:
     return before - rest.size();
   }
 
+  Folder inner() const { return {depth_ + 1, most_arguments_}; }
+
   int depth_;
+  std::size_t most_arguments_;
   std::string out_;
 };
 
@@ -350,7 +282,7 @@ std::string short_name(std::string_view demangled) {
   for (const std::string_view prefix : {"non-virtual thunk to ", "virtual thunk to ", "covariant return thunk to "}) {
     if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
   }
-  std::string folded = Folder(0).name(name);
+  std::string folded = Folder(0, kMaxArguments).name(name);
   // The constructor and destructor of what has another name now.
   for (const std::string_view from : {"::basic_", "::~basic_"}) {
     const std::size_t at = folded.rfind(from);
@@ -361,5 +293,7 @@ std::string short_name(std::string_view demangled) {
   }
   return folded.empty() ? std::string(demangled) : folded;
 }
+
+std::string short_type(std::string_view demangled) { return Folder(0, kMaxTypeArguments).type(trimmed(demangled)); }
 
 } // namespace heaptape

@@ -30,7 +30,7 @@ bool is_named_place(const Elf64_Sym& symbol) {
          symbol.st_size <= ~std::uint64_t{0} - symbol.st_value;
 }
 
-void add(std::vector<ListedSymbol>& all, ByteSpan symbols, ByteSpan names) {
+void add(std::vector<ListedSymbol>& all, ByteSpan symbols, ByteSpan names, WantedSymbol wanted) {
   for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= symbols.size(); at += sizeof(Elf64_Sym)) {
     Elf64_Sym symbol;
     std::memcpy(&symbol, symbols.data() + at, sizeof symbol);
@@ -38,7 +38,7 @@ void add(std::vector<ListedSymbol>& all, ByteSpan symbols, ByteSpan names) {
     const auto* text = reinterpret_cast<const char*>(names.data() + symbol.st_name);
     std::string_view name(text, ::strnlen(text, names.size() - symbol.st_name));
     name = name.substr(0, name.find('@'));
-    if (name.empty()) continue;
+    if (name.empty() || !wanted(name)) continue;
     all.push_back({std::string(name), symbol.st_value, symbol.st_size, sort_of(symbol),
                    ELF64_ST_BIND(symbol.st_info) != STB_LOCAL});
   }
@@ -46,11 +46,11 @@ void add(std::vector<ListedSymbol>& all, ByteSpan symbols, ByteSpan names) {
 
 } // namespace
 
-std::vector<ListedSymbol> parse_symbol_list(const ElfImage& image) {
+std::vector<ListedSymbol> parse_symbol_list(const ElfImage& image, WantedSymbol wanted) {
   std::vector<ListedSymbol> all;
   for (const auto& [symbols, names] : {std::pair{".symtab", ".strtab"}, std::pair{".dynsym", ".dynstr"}}) {
     const SectionBytes table = image.contents(symbols), text = image.contents(names);
-    add(all, table.view(), text.view());
+    add(all, table.view(), text.view(), wanted);
   }
   // Real names before labels, larger before smaller: the first of equals is kept.
   std::sort(all.begin(), all.end(), [](const ListedSymbol& a, const ListedSymbol& b) {
@@ -66,7 +66,7 @@ std::vector<ListedSymbol> parse_symbol_list(const ElfImage& image) {
 }
 
 std::vector<ListedSymbol> list_symbols(const ModuleFile& file, const SymbolOptions& options,
-                                       std::vector<std::string>& problems) {
+                                       std::vector<std::string>& problems, WantedSymbol wanted) {
   const Finder finder(options);
   const Result<MappedFile> opened = finder.module(file);
   if (!opened) {
@@ -78,13 +78,13 @@ std::vector<ListedSymbol> list_symbols(const ModuleFile& file, const SymbolOptio
     problems.push_back(image.error().sentence);
     return {};
   }
-  std::vector<ListedSymbol> all = parse_symbol_list(image.value());
+  std::vector<ListedSymbol> all = parse_symbol_list(image.value(), wanted);
   if (image.value().has(".symtab")) return all;
   const auto debug = finder.debug_file(file.path, file.build_id, image.value().debug_link(), problems);
   if (!debug) return all;
   const Result<ElfImage> debug_image = ElfImage::parse(debug->bytes());
   if (!debug_image) return all;
-  std::vector<ListedSymbol> more = parse_symbol_list(debug_image.value());
+  std::vector<ListedSymbol> more = parse_symbol_list(debug_image.value(), wanted);
   return more.size() > all.size() ? more : all;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "symbols/elf_image.h"
@@ -21,12 +22,16 @@ struct ListedSymbol {
   friend bool operator==(const ListedSymbol&, const ListedSymbol&) = default;
 };
 
+// Which symbols are wanted, by their names.
+using WantedSymbol = bool (*)(std::string_view name);
+inline bool any_symbol(std::string_view) { return true; }
+
 // Those of .symtab and .dynsym, by address, each once. Entries that make no sense are left out.
-std::vector<ListedSymbol> parse_symbol_list(const ElfImage& image);
+std::vector<ListedSymbol> parse_symbol_list(const ElfImage& image, WantedSymbol wanted = any_symbol);
 
 // The symbols of the module's file and, when that has no .symtab, of its debug file. Never fails: what could not be
 // read is reported in `problems`.
 std::vector<ListedSymbol> list_symbols(const ModuleFile& file, const SymbolOptions& options,
-                                       std::vector<std::string>& problems);
+                                       std::vector<std::string>& problems, WantedSymbol wanted = any_symbol);
 
 } // namespace heaptape

@@ -38,6 +38,9 @@ public:
   // The mapping that holds an address; null: none.
   const MappedRange* region_at(std::uint64_t address) const;
   const std::string& name_of(const MappedRange& region) const { return names_[region.name]; }
+  std::span<const std::string> region_names() const { return names_.texts(); }
+  const ModuleMap& modules() const { return modules_; }
+  const SymbolOptions& options() const { return options_; }
 
 private:
   bool read_file_page(std::uint64_t address, std::span<std::byte> page);
