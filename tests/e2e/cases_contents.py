@@ -1,12 +1,11 @@
 """Snapshots of what memory holds: taken by themselves and on demand, by every method, and read back."""
 
 import json
-import os
-import subprocess
 
 from harness import case, check, each, equal, main, program, wait_until
-from talker import Talker, ask, listed
+from talker import Talker, ask
 from tape import demand
+from waiting import Waiting
 
 
 def snapshots_of(tape):
@@ -65,26 +64,12 @@ def snapshots_are_taken_by_themselves(test):
     equal(talker.finish().status, 5, "the program's status")
 
 
-class Lost:
-    """The program `lost`, recorded, with a snapshot of its memory."""
+class Lost(Waiting):
+    """The program `lost`."""
 
     def __init__(self, test, method="auto"):
-        runtime = test.dir / "runtime"
-        runtime.mkdir(mode=0o700, exist_ok=True)
-        os.environ["HEAPTAPE_RUNTIME_DIR"] = test.env["HEAPTAPE_RUNTIME_DIR"] = str(runtime)
-        folder = test.new_tapes_folder()
-        words, variables = test.form("record", [program("lost")], (), folder)
-        process = test.start(words, env=variables, stdin=subprocess.PIPE)
-        line = process.stdout.readline().decode().split()
-        equal(line[:1], ["ready"], "what the program says")
-        self.lost, self.child, self.end_of_chain = (int(word, 16) for word in line[1:])
-        recording = wait_until(lambda: next(iter(listed()), None), "the recording is listed")
-        taken = ask("snapshot", "-p", recording["pid"], "here", "--contents", "--method", method)
-        equal(taken.returncode, 0, taken.stderr)
-        process.stdin.close()
-        process.stdin = None
-        equal(test.finish(process).status, 0, "the program's status")
-        self.tape = recording["tape"]
+        super().__init__(test, [program("lost")], method)
+        self.lost, self.child, self.end_of_chain = self.addresses
 
 
 @case
