@@ -6,8 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 namespace heaptape {
@@ -36,7 +39,7 @@ OutputFile::OutputFile(MakeFile options, std::string temporary, UniqueFd fd)
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
     : options_(std::move(other.options_)), temporary_(std::exchange(other.temporary_, {})), fd_(std::move(other.fd_)),
-      reader_gone_(other.reader_gone_) {}
+      reader_gone_(other.reader_gone_), ends_in_hole_(other.ends_in_hole_) {}
 
 OutputFile::~OutputFile() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
@@ -66,10 +69,26 @@ Result<OutputFile> OutputFile::create(const MakeFile& options) {
   return OutputFile(options, std::move(temporary), std::move(fd));
 }
 
+Result<OutputFile> OutputFile::create_unnamed() {
+  const char* const wished = std::getenv("TMPDIR");
+  // Not /tmp: it is memory on many machines.
+  std::string path = std::string(wished != nullptr && wished[0] == '/' ? wished : "/var/tmp") + "/heaptape-XXXXXX";
+  UniqueFd fd(::mkostemp(path.data(), O_CLOEXEC));
+  if (!fd) return error_of("create", path);
+  ::unlink(path.c_str());
+  return OutputFile({.path = std::move(path), .owner_only = true}, "", std::move(fd));
+}
+
+UniqueFd OutputFile::take_to_hand_on() {
+  ::fcntl(fd_.get(), F_SETFD, 0);
+  return std::move(fd_);
+}
+
 bool OutputFile::is_terminal() const { return ::isatty(fd_ ? fd_.get() : STDOUT_FILENO) == 1; }
 
 Result<> OutputFile::write(std::string_view bytes) {
   const int fd = fd_ ? fd_.get() : STDOUT_FILENO;
+  if (!bytes.empty()) ends_in_hole_ = false;
   while (!bytes.empty()) {
     const ssize_t wrote = ::write(fd, bytes.data(), bytes.size());
     if (wrote >= 0) {
@@ -82,7 +101,39 @@ Result<> OutputFile::write(std::string_view bytes) {
   return Unit{};
 }
 
+Result<> OutputFile::write_zeros(std::uint64_t count) {
+  const int fd = fd_ ? fd_.get() : STDOUT_FILENO;
+  struct stat status {};
+  if (::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && (::fcntl(fd, F_GETFL) & O_APPEND) == 0) {
+    if (count == 0) return Unit{};
+    if (count > std::numeric_limits<off_t>::max() || ::lseek(fd, static_cast<off_t>(count), SEEK_CUR) < 0) {
+      errno = EFBIG;
+      return error_of("write to", fd_ ? options_.path : "standard output");
+    }
+    ends_in_hole_ = true;
+    return Unit{};
+  }
+  static constexpr char kZeros[std::size_t{1} << 16] = {};
+  while (count != 0) {
+    const std::size_t size = std::min<std::uint64_t>(count, sizeof kZeros);
+    if (Result<> written = write({kZeros, size}); !written) return written;
+    count -= size;
+  }
+  return Unit{};
+}
+
+Result<> OutputFile::fill_hole() {
+  if (!std::exchange(ends_in_hole_, false)) return Unit{};
+  const int fd = fd_ ? fd_.get() : STDOUT_FILENO;
+  const off_t end = ::lseek(fd, 0, SEEK_CUR);
+  struct stat status {};
+  if (end < 0 || ::fstat(fd, &status) != 0 || (status.st_size < end && ::ftruncate(fd, end) != 0))
+    return error_of("write to", fd_ ? options_.path : "standard output");
+  return Unit{};
+}
+
 Result<> OutputFile::keep() {
+  if (Result<> filled = fill_hole(); !filled) return filled;
   if (temporary_.empty()) return Unit{};
   // Another process may have made a file of that name meanwhile.
   const unsigned flags = options_.overwrite ? 0 : RENAME_NOREPLACE;

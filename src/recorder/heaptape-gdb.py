@@ -3,6 +3,8 @@
     heaptape where EXPR        where a pointer comes from: size, age, thread, allocating and freeing stack
     heaptape explain EXPR      what an address is, also when it is in no block
     heaptape history EXPR      every block that ever covered an address
+    heaptape refs EXPR         who points at a block, at the last snapshot of memory
+    heaptape trace EXPR        how the program gets at a block, from a variable or stack; the same
     heaptape top [N]           the functions with the most live bytes
     heaptape leaks [since MARK]  what is live now; with a mark, what was made since it and is still live
     heaptape mark NAME         name this moment on the tape
@@ -89,7 +91,7 @@ def subject():
     pid = gdb.selected_inferior().pid
     if TAPE.value:
         warn_of_another_program(TAPE.value, pid)
-        return [TAPE.value]
+        return [TAPE.value] + (["--at", MOMENT.value] if MOMENT.value else [])
     if not pid:
         raise gdb.GdbError("the program is not running; for a core file: set heaptape tape FILE")
     return ["-p", str(pid)]
@@ -185,7 +187,10 @@ class Top(gdb.Command):
         rows = argument.strip() or "10"
         if not rows.isdigit() or int(rows) == 0:
             raise gdb.GdbError(f"'{rows}' is not a number of rows; example: heaptape top 20")
-        run("top", "--sort", "live", "-n", rows, *subject())
+        if MOMENT.value:
+            run("shell", *subject(), "-c", f"top -n {rows}")
+        else:
+            run("top", "--sort", "live", "-n", rows, *subject())
 
 
 class Leaks(gdb.Command):
@@ -198,9 +203,10 @@ class Leaks(gdb.Command):
         self.dont_repeat()
         word, _, mark = argument.strip().partition(" ")
         if not word:
-            run("leaks", *subject())
+            run("live" if MOMENT.value else "leaks", *subject())
         elif word == "since" and mark.strip():
-            run("report", "--from", mark.strip().strip("'\""), *subject())
+            until = ["--to", MOMENT.value] if MOMENT.value else []
+            run("report", "--from", mark.strip().strip("'\""), *until, *[word for word in subject() if word not in ("--at", MOMENT.value)])
         else:
             raise gdb.GdbError("usage: heaptape leaks [since MARK]")
 
@@ -227,16 +233,19 @@ class Marking(gdb.Command):
 
 # gdb loads the file again with every program that loads the library; what was set stays.
 if hasattr(gdb, "heaptape_tape"):
-    BINARY, TAPE = gdb.heaptape_binary, gdb.heaptape_tape
+    BINARY, TAPE, MOMENT = gdb.heaptape_binary, gdb.heaptape_tape, gdb.heaptape_moment
 else:
     SetPrefix("set")
     SetPrefix("show")
     BINARY = gdb.heaptape_binary = Setting("binary", "the heaptape program that is asked; not set: the one that belongs to libheaptape.so.")
     TAPE = gdb.heaptape_tape = Setting("tape", "the tape that is asked instead of the running program; for core files.")
+    MOMENT = gdb.heaptape_moment = Setting("moment", "where in that tape the core file belongs; not set: at its end.")
     HeaptapePrefix()
     AboutAddress("where", "heaptape where EXPR: where a pointer comes from: block, offset, age, thread, allocating and freeing stack.")
     AboutAddress("explain", "heaptape explain EXPR: what an address is: block, freed block, stack, variable, mapping, nothing.")
     AboutAddress("history", "heaptape history EXPR: every block that ever covered an address.")
+    AboutAddress("refs", "heaptape refs EXPR: who points at a block, at the last snapshot of memory.")
+    AboutAddress("trace", "heaptape trace EXPR: how the program gets at a block, step by step, at the last snapshot of memory.")
     Top()
     Leaks()
     Marking("mark", "heaptape mark NAME: names this moment on the tape; every report takes the name for a time.")

@@ -1,5 +1,6 @@
 #include "shell/contents_text.h"
 
+#include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
@@ -73,6 +74,29 @@ std::string root_place_text(Session& session, SnapshotMemory& memory, const Root
     text = printable(symbol->name) + (offset != 0 ? fmt::format("+{:#x}", offset) : "") + " (" + text + ")";
   }
   return text;
+}
+
+std::string root_group_text(Session& session, const SnapshotMemory& memory, const RootRange& range) {
+  const std::vector<ThreadState>& threads = memory.facts().threads;
+  const std::string text = range.kind == RootKind::Registers && range.thread < threads.size()
+                               ? fmt::format("registers of thread {}", threads[range.thread].tid)
+                               : root_text(memory, range, 0);
+  if (range.thread >= threads.size()) return text;
+  const auto named = std::ranges::find(session.tape().threads(), threads[range.thread].tid, &Thread::tid);
+  if (named == session.tape().threads().end() || named->name.empty()) return text;
+  return fmt::format("{} ({})", text, printable(named->name));
+}
+
+std::string root_word_text(Session& session, const SnapshotMemory& memory, const RootRange& range, std::uint64_t word) {
+  if (range.kind == RootKind::Registers) return register_text(word);
+  if (range.kind == RootKind::Globals) {
+    if (const auto symbol = session.symbols().at(word, memory.facts().time_us)) {
+      const std::uint64_t offset = word - symbol->address;
+      return printable(symbol->name) + (offset != 0 ? fmt::format("+{:#x}", offset) : "");
+    }
+    return fmt::format("{:#x}", word);
+  }
+  return fmt::format("+{:#x}", word - range.begin);
 }
 
 } // namespace heaptape

@@ -20,5 +20,9 @@ Error not_in_a_block(Session& session, SnapshotMemory& memory, std::uint64_t add
 std::string block_text(Session& session, const SnapshotHeap& heap, std::uint32_t block);
 // Where a word of a root lies: "g_shapes (variables of things) at 0x…", "stack of thread 4711 at 0x…".
 std::string root_place_text(Session& session, SnapshotMemory& memory, const RootRange& range, std::uint64_t word);
+// What root words are grouped by: "variables of things", "registers of thread 4711 (worker)".
+std::string root_group_text(Session& session, const SnapshotMemory& memory, const RootRange& range);
+// Which word of its group it is: "g_shapes+0x8", "rbx", "+0x18" from where the stack ends or the range begins.
+std::string root_word_text(Session& session, const SnapshotMemory& memory, const RootRange& range, std::uint64_t word);
 
 } // namespace heaptape

@@ -129,6 +129,12 @@ MemoryState MemoryCursor::state_at(std::uint64_t address) {
   return static_cast<MemoryState>(run->state);
 }
 
+std::uint64_t MemoryCursor::run_end(std::uint64_t address) {
+  if (const PageRun* run = run_at(address)) return run->end;
+  const std::size_t next = image_.run_behind(address);
+  return next < image_.runs().size() ? image_.runs()[next].begin : MemoryImage::kEnd;
+}
+
 std::size_t MemoryCursor::read(std::uint64_t address, std::span<std::byte> into) {
   std::size_t done = 0;
   while (done < into.size() && address <= MemoryImage::kEnd) {

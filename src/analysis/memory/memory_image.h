@@ -63,6 +63,9 @@ public:
   explicit MemoryCursor(const MemoryImage& image) : image_(image) {}
 
   MemoryState state_at(std::uint64_t address);
+  // Where the pages end that have the same state as the one at this address, and lie side by side on the tape; where it is not known
+  // itself, where the next ones begin that are.
+  std::uint64_t run_end(std::uint64_t address);
   // How many bytes could be read: all, or those before the first that is not known.
   std::size_t read(std::uint64_t address, std::span<std::byte> into);
   std::optional<std::uint64_t> word(std::uint64_t address);

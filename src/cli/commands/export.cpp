@@ -7,11 +7,11 @@
 #include <optional>
 #include <utility>
 
-#include "base/characters.h"
 #include "base/near_word.h"
 #include "base/output_file.h"
-#include "base/path_text.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/export_contents.h"
+#include "cli/commands/export_file.h"
 #include "cli/options/command_line.h"
 #include "cli/options/report_options.h"
 #include "cli/terminal/console.h"
@@ -50,8 +50,13 @@ constexpr CommandHelp kHelp{.usage = "heaptape export --format FORMAT [options] 
   csv         a row per stack, or per event with --events
   html        one page with everything, for any browser, offline
   svg         a flame graph for any browser: click zooms, / searches
+Of a snapshot of memory, the last one or that of --at ('heaptape snapshots' lists them):
+  core          an ELF core file: gdb, lldb, readelf ('heaptape gdb TAPE' is shorter)
+  heapsnapshot  blocks and what holds them, for the memory panel of Chrome's DevTools
+  jsonl         mappings, threads, roots, blocks, references: a JSON object per line
 
-Without --format, the name given with -o decides: .html, .svg, .csv, .folded, .pb.gz.
+Without --format, the name given with -o decides: .html, .svg, .csv, .folded, .pb.gz, .core,
+.heapsnapshot, .jsonl.
 On a terminal and without -o, a file named after the tape is written; -o - prints.
 
 Examples:
@@ -89,7 +94,7 @@ Example:
 
 struct ExportOptions {
   TapeChoice tape;
-  std::string format, output, value = "peak", label;
+  std::string format, output, value = "peak", label, at;
   bool force = false, blocks = false, events = false, cpu = false, all_frames = false, no_plumbing = false;
   std::uint32_t segment = 0;
   double threshold = 1.0;
@@ -150,13 +155,6 @@ const Format* find_format(const std::string& name, const std::string& output) {
   return nullptr;
 }
 
-// "app.html" for "/tapes/app.tape", in the current folder.
-std::string name_beside(const std::string& tape, std::string_view suffix) {
-  std::string name(base_name(tape));
-  if (name.ends_with(".tape")) name.erase(name.size() - 5);
-  return name + std::string(suffix);
-}
-
 Packing packing_of(const ExportOptions& options) {
   if (options.format == "pprof") return Packing::Gzip;
   if (options.format != "heaptrack") return Packing::Plain;
@@ -167,24 +165,6 @@ Packing packing_of(const ExportOptions& options) {
 // What an export holds is as private as the tape it comes from.
 MakeFile private_file(std::string path, const ExportOptions& options) {
   return {.path = std::move(path), .overwrite = options.force, .owner_only = true};
-}
-
-// Writes one file; the result is the exit status.
-int write_file(const MakeFile& file, Packing packing, bool binary, const std::function<void(Sink&)>& write) {
-  Result<OutputFile> output = OutputFile::create(file);
-  if (!output) return fail(output.error());
-  if (binary && output.value().is_terminal()) {
-    say("this format is binary; give a file with -o, or pipe it");
-    return kTrouble;
-  }
-  const bool shown = packing == Packing::Plain && output.value().is_terminal();
-  const auto put = [&](std::string_view bytes) { return output.value().write(shown ? printable_lines(bytes) : bytes); };
-  Sink sink(put, packing);
-  write(sink);
-  Result<> written = sink.finish();
-  if (written.ok()) written = output.value().keep();
-  if (written.ok()) return kOk;
-  return output.value().reader_gone() ? kTrouble : fail(written.error());
 }
 
 // ------------------------------------------------------------------------------------------------- gprof2dot's labels
@@ -269,9 +249,10 @@ std::optional<std::string> misplaced_option(const OptionList& list, const std::s
     const char* option;
     std::vector<std::string> formats;
   };
-  const Owners all[] = {{"--value", {"folded", "svg"}}, {"--blocks", {"folded", "svg"}}, {"--label", {"gprof2dot"}},
-                        {"--events", {"csv"}},          {"--threshold", {"massif"}},     {"--all-frames", {"html"}},
-                        {"--no-plumbing", {"folded"}}};
+  const Owners all[] = {{"--value", {"folded", "svg"}}, {"--blocks", {"folded", "svg"}},
+                        {"--label", {"gprof2dot"}},     {"--events", {"csv"}},
+                        {"--threshold", {"massif"}},    {"--all-frames", {"html"}},
+                        {"--no-plumbing", {"folded"}},  {"--at", {"core", "heapsnapshot", "jsonl"}}};
   for (const auto& [option, formats] : all) {
     if (!list.given(option) || std::find(formats.begin(), formats.end(), format) != formats.end()) continue;
     return fmt::format("{} is only for the format{} {}", option, formats.size() == 1 ? "" : "s",
@@ -339,7 +320,7 @@ int export_as(const char* command, const CommandHelp& help, std::string_view usu
   OptionList list(command);
   list.text("-f,--format FORMAT", options.format, "one of the formats below")
       .one_of({"pprof", "folded", "gprof2dot", "massif", "callgrind", "dhat", "speedscope", "heaptrack", "csv", "html",
-               "svg"});
+               "svg", "core", "heapsnapshot", "jsonl"});
   list.text("-o,--output FILE", options.output, "write to this file instead of standard output");
   list.flag("--force", options.force, "overwrite FILE if it exists");
   reading.add_names(list);
@@ -350,6 +331,8 @@ int export_as(const char* command, const CommandHelp& help, std::string_view usu
       "--label LABEL", options.label,
       "gprof2dot: leaked, maximum, allocated, temporary, snapshot-N (-delta, -cumulative), or a moment (12.5s, 1000, a "
       "mark's name)");
+  list.text("--at POSITION", options.at,
+            "core, heapsnapshot, jsonl: the last snapshot up to this moment (default: end)");
   list.flag("--events", options.events, "csv: a row per event, not per stack");
   list.number("--threshold PERCENT", options.threshold, "massif: merge places below this share (default: 1)")
       .between(0, 100);
@@ -360,10 +343,13 @@ int export_as(const char* command, const CommandHelp& help, std::string_view usu
   options.tape.add(list);
   if (const auto status = parse(list, help, arguments)) return *status;
 
+  const ContentsFormat* const contents = find_contents_format(options.format, options.output);
   const Format* format = find_format(options.format, options.output);
-  if (format == nullptr) format = find_format(std::string(usual_format), {});
+  if (format == nullptr && contents == nullptr) format = find_format(std::string(usual_format), {});
   std::optional<std::string> mistake;
-  if (format == nullptr)
+  if (contents != nullptr)
+    mistake = misplaced_option(list, options.format = contents_format_name(*contents));
+  else if (format == nullptr)
     mistake = "no format given; pass --format html, svg, pprof, ... ('heaptape export --help' lists them)";
   else
     mistake = misplaced_option(list, options.format = format->name);
@@ -373,8 +359,10 @@ int export_as(const char* command, const CommandHelp& help, std::string_view usu
     return kTrouble;
   }
 
-  const Result<TapeView> view = reading.open(options.tape);
+  Result<TapeView> view = reading.open(options.tape);
   if (!view) return fail(view.error());
+  if (contents != nullptr)
+    return export_contents(*contents, std::move(view).value(), {options.output, options.force, options.at});
   return export_from(view.value(), *format, std::move(options));
 }
 

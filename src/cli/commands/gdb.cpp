@@ -2,36 +2,53 @@
 // it, or on a program that is being recorded.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "base/number_text.h"
+#include "base/output_file.h"
 #include "base/system_error.h"
 #include "cli/beside/recorder_library.h"
 #include "cli/beside/under_tool.h"
 #include "cli/commands/commands.h"
 #include "cli/options/by_pid.h"
 #include "cli/options/command_line.h"
+#include "cli/options/tape_session.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
 #include "collector/control/control_client.h"
 #include "collector/launch/launcher.h"
 #include "collector/launch/program_search.h"
+#include "report/export/elf_core.h"
+#include "shell/contents_text.h"
+#include "symbols/finder.h"
 #include "tape/reader.h"
 
 namespace heaptape::cli {
 namespace {
 
 constexpr CommandHelp kHelp{
-    .usage = "heaptape gdb TAPE CORE [PROGRAM] | heaptape gdb -p PID",
+    .usage = "heaptape gdb TAPE [CORE [PROGRAM]] | heaptape gdb -p PID",
     .purpose =
-        "Starts gdb with the commands 'heaptape where EXPR', 'heaptape history EXPR', 'heaptape top' and 'heaptape "
-        "leaks': on a core file and the tape of the program that left it, or on a program that is being recorded.",
+        "Starts gdb with the commands 'heaptape where EXPR', 'heaptape history EXPR', 'heaptape trace EXPR' and "
+        "others: "
+        "on a snapshot of memory of a tape, on a core file and the tape of the program that left it, or on a program "
+        "that is being recorded.",
     .more =
-        R"(PROGRAM is the executable (default: the one named on the tape). Everything after "--" is passed to gdb.
+        R"(Without CORE it is the last snapshot, or the last one up to --at ('heaptape snapshots' lists them).
+PROGRAM is the executable (default: the one named on the tape). Everything after "--" is passed to gdb.
 
 Examples:
+  heaptape gdb server.tape
+  heaptape gdb --at loaded server.tape -- -batch -ex 'thread apply all bt' -ex 'heaptape trace p'
   heaptape gdb server.tape core.4711
   heaptape gdb server.tape core.4711 -- -batch -ex bt -ex 'heaptape where p'
   heaptape gdb -p 4711
@@ -57,10 +74,61 @@ Result<std::string> program_of(const std::string& path) {
                "the program of " + path + " cannot be found; name it: heaptape gdb TAPE CORE PROGRAM"};
 }
 
+// Beside the tape's own words: what the user gave, and what gdb is told on every way.
+struct Start {
+  std::vector<std::string> words;
+  Arguments for_gdb;
+};
+
+// The program whose memory it was, if the file is still the same.
+std::optional<std::string> same_program(const TapeReader& tape) {
+  const auto path = tape.meta().find("program");
+  if (path == tape.meta().end()) {
+    say("the tape does not say which program it was; gdb has no symbols of it");
+    return std::nullopt;
+  }
+  const auto module = std::ranges::find(tape.modules(), path->second, &Module::path);
+  const SymbolOptions options;
+  const ModuleFile wanted{path->second,
+                          module == tape.modules().end() ? std::vector<std::uint8_t>() : module->build_id};
+  if (const Result<MappedFile> file = Finder(options).module(wanted); !file) {
+    say(file.error().sentence + "; gdb has no symbols of it");
+    return std::nullopt;
+  }
+  return path->second;
+}
+
+// The core file has no name: only gdb has it open, and it is gone when gdb ends, however that is.
+int on_snapshot(SessionWishes& wishes, Start start) {
+  Result<Session> session = open_session(wishes);
+  if (!session) return fail(session.error());
+  const Result<SnapshotMemory*> memory = session.value().memory();
+  if (!memory) return fail(memory.error());
+  Result<OutputFile> file = OutputFile::create_unnamed();
+  if (!file) return fail(file.error());
+  const Result<CoreWritten> written = export_elf_core(session.value().tape(), *memory.value(), file.value());
+  if (!written) return fail(written.error());
+  if (const Result<> kept = file.value().keep(); !kept) return fail(kept.error());
+  say(snapshot_text(session.value(), memory.value()->facts()));
+  if (const std::string gaps = core_gaps_text(written.value()); !gaps.empty()) say(gaps);
+  UniqueFd core = file.value().take_to_hand_on();
+
+  const std::string tape = std::filesystem::absolute(session.value().view().path()).string();
+  start.words.insert(start.words.end(), {"-iex", "set heaptape tape " + tape, "-iex",
+                                         fmt::format("set heaptape moment {}", memory.value()->facts().event)});
+  if (const std::optional<std::string> program = same_program(session.value().tape()))
+    start.words.push_back("--exec=" + *program), start.words.push_back("--symbols=" + *program);
+  start.words.push_back(fmt::format("--core=/proc/self/fd/{}", core.get()));
+  start.words.insert(start.words.end(), start.for_gdb.begin(), start.for_gdb.end());
+  return become(start.words);
+}
+
 } // namespace
 
 int gdb(Arguments arguments) {
-  std::string pid_text, tape, core, program;
+  std::string pid_text, core, program;
+  SessionWishes wishes;
+  std::string& tape = wishes.tape.path;
   // CLI11 would take what follows "--" for our own words.
   Arguments ours = arguments, for_gdb;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -71,6 +139,7 @@ int gdb(Arguments arguments) {
   }
   OptionList list("gdb");
   list.text("-p,--pid PID", pid_text, "attach to this program");
+  list.text("--at POSITION", wishes.at, "the last snapshot up to this moment (default: end)").excludes("--pid");
   list.word("TAPE", tape).excludes("--pid");
   list.word("CORE", core);
   list.word("PROGRAM", program);
@@ -91,8 +160,13 @@ int gdb(Arguments arguments) {
     words.insert(words.end(), for_gdb.begin(), for_gdb.end());
     return become(words);
   }
-  if (tape.empty() || core.empty()) {
-    say("give TAPE and CORE, or -p PID; see 'heaptape gdb --help'");
+  if (tape.empty()) {
+    say("give TAPE, TAPE and CORE, or -p PID; see 'heaptape gdb --help'");
+    return kTrouble;
+  }
+  if (core.empty()) return on_snapshot(wishes, {std::move(words), for_gdb});
+  if (!wishes.at.empty()) {
+    say("--at chooses a snapshot of the tape; leave it out, or CORE");
     return kTrouble;
   }
   for (const std::string& file : {tape, core}) {

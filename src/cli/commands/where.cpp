@@ -117,6 +117,19 @@ int where_in_tape(const std::string& path, const std::string& word, Wishes wishe
   return explain_other(session.value(), facts, wishes);
 }
 
+// At another moment than the end.
+int where_at(SessionWishes& wishes, const std::string& word, bool as_json) {
+  Result<Session> session = open_session(wishes);
+  if (!session) return fail(session.error());
+  const Result<std::uint64_t> address = session.value().address(word);
+  if (!address) return fail(address.error());
+  const AddressFacts facts =
+      find_address_facts(session.value().tape(), {.address = address.value(), .event = session.value().event()});
+  const Wishes how{.json = as_json, .style = session.value().style, .damage = damage_of(session.value().tape())};
+  if (facts.last() == nullptr) return explain_other(session.value(), facts, how);
+  return tell(session.value().tape(), origin_of(facts, session.value().time_us()), how);
+}
+
 // Asks every program that is being recorded. Live blocks win over freed ones: many processes use the same addresses.
 int where_in_all(const std::vector<LiveRecording>& all, std::uint64_t address, const Wishes& wishes) {
   struct Hit {
@@ -160,8 +173,9 @@ int where(Arguments arguments) {
   TapeChoice& tape = session.tape;
   if (!tape.is_named()) tape.path = call.next_if(may_be_tape).value_or("");
   const std::optional<std::string> word = call.next();
-  if (!word || !session.at.empty() || session.limit != 0) return ask("where", arguments);
+  if (!word) return ask("where", arguments);
   if (const Result<> done = call.finish(); !done) return fail(done.error());
+  if (!session.at.empty() || session.limit != 0) return where_at(session, *word, wishes.json);
 
   const Result<TextStyle> style = style_of_output(session.color);
   if (!style) return fail(style.error());

@@ -157,6 +157,8 @@ void SnapshotTaker::store(const Copied& copied) {
 
 // Pages of a private mapping that hold something.
 std::vector<PageRange> SnapshotTaker::touched(const PlannedRegion& region) {
+  // Its pages are the kernel's: there, though the program has never been to them.
+  if (names_[region.range.name] == "[vdso]") return {region.addresses()};
   std::vector<PageRange> pages;
   // A file that is gone cannot be asked later: all of its pages count.
   const bool of_file = region.treatment == Treatment::Anonymous && region.range.name != 0;

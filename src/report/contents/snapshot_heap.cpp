@@ -80,6 +80,11 @@ const Dominators& SnapshotHeap::dominators() {
   return *dominators_;
 }
 
+std::string register_text(std::uint64_t word) {
+  if (word >= kExtendedRegisters) return "a vector register";
+  return word < kRegisterNames.size() ? kRegisterNames[word] : "rsp";
+}
+
 std::string root_text(const SnapshotMemory& memory, const RootRange& range, std::uint64_t word) {
   const std::vector<ThreadState>& threads = memory.facts().threads;
   const std::string thread =
@@ -91,9 +96,7 @@ std::string root_text(const SnapshotMemory& memory, const RootRange& range, std:
     return name.empty() ? std::string(otherwise) : std::string(base_name(name));
   };
   switch (range.kind) {
-  case RootKind::Registers:
-    if (word >= kExtendedRegisters) return "a vector register" + thread;
-    return "register " + std::string(word < kRegisterNames.size() ? kRegisterNames[word] : "rsp") + thread;
+  case RootKind::Registers: return (word < kExtendedRegisters ? "register " : "") + register_text(word) + thread;
   case RootKind::Stack: return "stack" + thread;
   case RootKind::ThreadLocal: return "thread-local variables" + thread;
   case RootKind::Globals: return "variables of " + region("a module");

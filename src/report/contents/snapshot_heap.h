@@ -52,6 +52,8 @@ private:
   std::optional<Dominators> dominators_;
 };
 
+// "rbx", "rsp", "a vector register": where a word of a thread's registers lies.
+std::string register_text(std::uint64_t word);
 // "stack of thread 4711", "variables of libc.so.6", "register rbx of thread 4711": where a root word lies.
 std::string root_text(const SnapshotMemory& memory, const RootRange& range, std::uint64_t word);
 
