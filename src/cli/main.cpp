@@ -56,17 +56,17 @@ constexpr std::array kCommands{
 };
 
 // Commands of the shell that read well by themselves.
-constexpr std::array kAsked{"explain",  "history", "owner",       "blocks", "events",    "event", "stack", "live",
-                            "stats",    "threads", "marks",       "symbol", "symbolat",  "text",  "map",   "arenas",
-                            "mappings", "pools",   "checkpoints", "scopes", "snapshots", "bytes", "refs",  "allrefs",
-                            "trace",    "roots",   "lost",        "type",   "types"};
+constexpr std::array kAsked{"explain", "history", "owner",    "blocks", "events",      "event",    "stack",
+                            "live",    "stats",   "threads",  "marks",  "symbol",      "symbolat", "text",
+                            "map",     "arenas",  "mappings", "pools",  "checkpoints", "scopes",   "snapshots",
+                            "bytes",   "refs",    "allrefs",  "trace",  "roots",       "type",     "types"};
 
 constexpr std::string_view kHelp =
     R"(heaptape records every heap event of a program onto a tape and plays it back.
 
   record PROGRAM [ARGS...]   record a program; also: heaptape ./PROGRAM
   report [TAPE]              what to look at: peak, leaks, churn, call stacks
-  leaks [TAPE]               what was still live at the end
+  leaks [TAPE]               what was lost, or still live, at the end
   peak [TAPE]                what was live when the heap was largest
   top [TAPE | -p PID]        the most expensive functions or stacks; also live
   cpu [TAPE]                 where the CPU time went (recorded with --cpu)
@@ -82,7 +82,6 @@ constexpr std::string_view kHelp =
   bytes [TAPE] ADDR [N]      what memory held at a snapshot, in hex and text
   refs [TAPE] ADDR           who points at it
   trace [TAPE] ADDR          how the program gets at it, or that it is lost
-  lost [TAPE]                what the program cannot get at any more
   types [TAPE]               what the heap consists of, by types of blocks
   info [TAPE]                totals, peak, threads, modules, losses
   dump [TAPE]                every event with its call stack, as text or JSON

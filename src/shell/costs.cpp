@@ -1,4 +1,6 @@
-// Commands that sum up: who has what is live at the cursor, what of it is never freed, what changed.
+// Commands that sum up: who has what is live at the cursor, what changed.
+#include "shell/costs.h"
+
 #include <fmt/format.h>
 
 #include "analysis/moment/moments.h"
@@ -62,22 +64,6 @@ Result<> top(Session& session, Call& call, Printer& out) {
   return Unit{};
 }
 
-Result<> leaks(Session& session, Call& call, Printer& out) {
-  const bool json = call.flag("--json");
-  if (const Result<> done = call.finish(); !done) return done.error();
-  HeapCursor end(session.tape(), session.view().index());
-  end.seek_event(session.last_event());
-  std::vector<StackCost> costs;
-  for (const Owner& owner : end.state().owners().owners()) costs.push_back({owner.stack, owner.thread, {}});
-  end.state().blocks().for_each([&](const Block& block) {
-    if (block.event <= session.event()) costs[block.owner].cost += Cost::of(block.size);
-  });
-  std::erase_if(costs, [](const StackCost& row) { return row.cost == Cost{}; });
-  const bool at_end = session.event() == session.last_event();
-  print_tree(session, out, at_end ? "Still live at the end" : "Live here and never freed", costs, json);
-  return Unit{};
-}
-
 Result<> diff(Session& session, Call& call, Printer& out) {
   const bool json = call.flag("--json");
   const Result<std::uint64_t> rows = call.count("-n", 20);
@@ -118,6 +104,19 @@ constexpr CommandOption kDiffOptions[] = {
 
 } // namespace
 
+void print_never_freed(Session& session, Printer& out, bool json) {
+  HeapCursor end(session.tape(), session.view().index());
+  end.seek_event(session.last_event());
+  std::vector<StackCost> costs;
+  for (const Owner& owner : end.state().owners().owners()) costs.push_back({owner.stack, owner.thread, {}});
+  end.state().blocks().for_each([&](const Block& block) {
+    if (block.event <= session.event()) costs[block.owner].cost += Cost::of(block.size);
+  });
+  std::erase_if(costs, [](const StackCost& row) { return row.cost == Cost{}; });
+  const bool at_end = session.event() == session.last_event();
+  print_tree(session, out, at_end ? "Still live at the end" : "Live here and never freed", costs, json);
+}
+
 const Command kLiveCommand{.name = "live",
                            .arguments = "",
                            .summary = "what is live at the cursor, as a tree of callers",
@@ -134,14 +133,6 @@ const Command kTopCommand{.name = "top",
                           .group = CommandGroup::Memory,
                           .run = top,
                           .options = kTopOptions};
-const Command kLeaksCommand{.name = "leaks",
-                            .arguments = "",
-                            .summary = "what is live at the cursor and never freed",
-                            .help = "Live now and still live at the end of the tape, as a tree of callers.\n",
-                            .example = "leaks",
-                            .group = CommandGroup::Memory,
-                            .run = leaks,
-                            .options = kJsonOption};
 const Command kDiffCommand{.name = "diff",
                            .arguments = "POSITION [POSITION2]",
                            .summary = "what changed between two moments",

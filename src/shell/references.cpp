@@ -2,11 +2,11 @@
 #include "analysis/memory/references.h"
 
 #include <algorithm>
-#include <map>
 
 #include <fmt/format.h>
 
 #include "base/number_text.h"
+#include "report/leaks/leak_report.h"
 #include "report/text/json_writer.h"
 #include "shell/all_commands.h"
 #include "shell/contents_text.h"
@@ -104,16 +104,6 @@ Result<> references(Session& session, Call& call, Printer& out, bool everywhere)
 Result<> refs(Session& session, Call& call, Printer& out) { return references(session, call, out, false); }
 Result<> all_refs(Session& session, Call& call, Printer& out) { return references(session, call, out, true); }
 
-std::string_view class_text(LeakClass leak_class) {
-  switch (leak_class) {
-  case LeakClass::Reachable: return "still reachable";
-  case LeakClass::Possibly: return "possibly lost";
-  case LeakClass::Definitely: return "definitely lost";
-  case LeakClass::Indirectly: return "indirectly lost";
-  }
-  return "";
-}
-
 Result<> trace(Session& session, Call& call, Printer& out) {
   const bool as_json = call.flag("--json");
   const std::optional<std::string> word = call.next();
@@ -130,7 +120,7 @@ Result<> trace(Session& session, Call& call, Printer& out) {
   const std::optional<ReferencePath> path = heap.paths().to(block, kMostSteps);
   if (as_json) {
     JsonWriter json;
-    json.begin_object().field("snapshot", heap.memory().facts().number).field("class", class_text(leak_class));
+    json.begin_object().field("snapshot", heap.memory().facts().number).field("class", leak_class_name(leak_class));
     json.field("block", std::string_view(hex(heap.ranks().begin(block)))).key("path").begin_array();
     if (path) {
       const RootRange& range = heap.roots().ranges()[path->range];
@@ -152,7 +142,7 @@ Result<> trace(Session& session, Call& call, Printer& out) {
   std::string text = fmt::format("{:#x}: {}\n{}\n", address.value(), block_text(session, heap, block),
                                  snapshot_text(session, heap.memory().facts()));
   if (!path) {
-    text += fmt::format("unreachable: {}\n", class_text(leak_class));
+    text += fmt::format("unreachable: {}\n", leak_class_name(leak_class));
     if (const std::uint32_t leader = heap.reachability().leader_of(block); leader != block)
       text += fmt::format("  through {:#x}, {}\n", heap.ranks().begin(leader), block_text(session, heap, leader));
     out.print(text);
@@ -169,7 +159,7 @@ Result<> trace(Session& session, Call& call, Printer& out) {
     text += "\n";
   }
   if (leak_class != LeakClass::Reachable)
-    text += fmt::format("{}: only references into the middle of blocks lead there\n", class_text(leak_class));
+    text += fmt::format("{}: only references into the middle of blocks lead there\n", leak_class_name(leak_class));
   else if (heap.reachability().only_from_stacks(block))
     text += "reached from registers and stacks only, whose words may be left over from earlier calls\n";
   out.print(text);
@@ -209,93 +199,6 @@ Result<> roots(Session& session, Call& call, Printer& out) {
   json.end_array().end_object();
   out.print(as_json ? json.text() + "\n"
                     : text + "blocks: to which a word there leads directly; ranges without any are not shown\n");
-  return Unit{};
-}
-
-struct LostSite {
-  std::uint64_t blocks = 0, bytes = 0, indirect_blocks = 0, indirect_bytes = 0;
-  std::uint64_t example = 0; // address of one of them
-};
-
-Result<> lost(Session& session, Call& call, Printer& out) {
-  const bool as_json = call.flag("--json");
-  const Result<std::uint64_t> rows = call.count("-n", kUsualRows);
-  if (!rows) return rows.error();
-  if (const Result<> done = call.finish(); !done) return done.error();
-  const Result<SnapshotHeap*> found = session.memory_graph();
-  if (!found) return found.error();
-  SnapshotHeap& heap = *found.value();
-  const Reachability& reach = heap.reachability();
-  std::map<std::uint32_t, LostSite> by_stack;
-  for (const LostLeader& leader : reach.leaders()) {
-    LostSite& site = by_stack[heap.stack_of(leader.block).value];
-    ++site.blocks;
-    site.bytes += heap.ranks().bytes(leader.block);
-    site.indirect_blocks += leader.indirect.blocks;
-    site.indirect_bytes += leader.indirect.bytes;
-    if (site.example == 0) site.example = heap.ranks().begin(leader.block);
-  }
-  std::vector<std::pair<std::uint32_t, LostSite>> sites(by_stack.begin(), by_stack.end());
-  std::ranges::stable_sort(sites, std::greater(),
-                           [](const auto& each) { return each.second.bytes + each.second.indirect_bytes; });
-  constexpr std::array kClasses{LeakClass::Definitely, LeakClass::Indirectly, LeakClass::Possibly,
-                                LeakClass::Reachable};
-  if (as_json) {
-    JsonWriter json;
-    json.begin_object()
-        .field("snapshot", heap.memory().facts().number)
-        .field("event", heap.memory().facts().event)
-        .key("classes")
-        .begin_array();
-    for (const LeakClass each : kClasses)
-      json.begin_object()
-          .field("class", class_text(each))
-          .field("blocks", reach.totals(each).blocks)
-          .field("bytes", reach.totals(each).bytes)
-          .end_object();
-    json.end_array()
-        .field("only_from_stacks_blocks", reach.only_from_stacks().blocks)
-        .key("definitely_lost")
-        .begin_array();
-    for (const auto& [stack, site] : sites) {
-      json.begin_object()
-          .field("blocks", site.blocks)
-          .field("bytes", site.bytes)
-          .field("indirect_blocks", site.indirect_blocks);
-      json.field("indirect_bytes", site.indirect_bytes)
-          .field("example", std::string_view(hex(site.example)))
-          .field("stack_id", stack)
-          .key("stack");
-      session.stacks().write_json(json, StackId(stack));
-      json.end_object();
-    }
-    json.end_array().end_object();
-    out.print(json.text() + "\n");
-    return Unit{};
-  }
-  std::string text = snapshot_text(session, heap.memory().facts()) + "\n\n";
-  for (const LeakClass each : kClasses) {
-    const LeakTotals& totals = reach.totals(each);
-    text += fmt::format("  {:<16} {:>10} in {}\n", class_text(each), bytes_text(totals.bytes),
-                        count_of(totals.blocks, "block"));
-  }
-  if (const LeakTotals& weak = reach.only_from_stacks(); weak.blocks != 0)
-    text += fmt::format("  {:<16} {:>10} in {}, reached from registers and stacks only\n", "of these",
-                        bytes_text(weak.bytes), count_of(weak.blocks, "block"));
-  if (!sites.empty()) text += "\nDefinitely lost, by where it was made\n";
-  std::uint64_t shown = 0;
-  for (const auto& [stack, site] : sites) {
-    if (shown++ == rows.value()) break;
-    std::string line = fmt::format("  {:>10} in {}", bytes_text(site.bytes), count_of(site.blocks, "block"));
-    if (site.indirect_blocks != 0)
-      line += fmt::format(", and {} in {} that only they lead to", bytes_text(site.indirect_bytes),
-                          count_of(site.indirect_blocks, "block"));
-    text += line + fmt::format(", such as {:#x}\n", site.example);
-    text += "             " + printable(session.stacks().chain(StackId(stack), 3)) + "\n";
-  }
-  if (sites.size() > rows.value())
-    text += fmt::format("  … {} more; -n shows them\n", with_separators(sites.size() - rows.value()));
-  out.print(text);
   return Unit{};
 }
 
@@ -341,24 +244,10 @@ const Command kRootsCommand{
     .name = "roots",
     .arguments = "",
     .summary = "where the program's own pointers lie: registers, stacks, variables, mappings",
-    .help = "What trace and lost begin with.\n",
+    .help = "What trace and leaks begin with.\n",
     .example = "roots",
     .group = CommandGroup::Memory,
     .run = roots,
     .options = kJsonOption,
 };
-const Command kLostCommand{
-    .name = "lost",
-    .arguments = "",
-    .summary = "leaks by reachability: what the program could not get at any more",
-    .help = "At the last snapshot of memory: definitely lost (nothing leads to it),\n"
-            "indirectly lost (only lost blocks lead to it), possibly lost (only pointers\n"
-            "into the middle of blocks), still reachable. A cycle of lost blocks counts\n"
-            "as one that is definitely lost; the others are lost through it.\n",
-    .example = "lost",
-    .group = CommandGroup::Memory,
-    .run = lost,
-    .options = kRowOptions,
-};
-
 } // namespace heaptape

@@ -73,17 +73,6 @@ class Lost(Waiting):
 
 
 @case
-def leaks_are_told_by_reachability(test):
-    answer = json.loads(demand("lost", Lost(test).tape, "--json"))
-    totals = {row["class"]: (row["blocks"], row["bytes"]) for row in answer["classes"]}
-    equal(totals["definitely lost"], (110, 102_000), "definitely lost")
-    equal(totals["indirectly lost"], (110, 7_000), "indirectly lost")
-    equal(totals["possibly lost"], (1, 400), "possibly lost")
-    sites = [(site["blocks"], site["bytes"], site["indirect_blocks"], site["indirect_bytes"]) for site in answer["definitely_lost"]]
-    equal(sites, [(100, 100_000, 100, 5_000), (10, 2_000, 10, 2_000)], "a line per cause, a cycle as one")
-
-
-@case
 def a_block_is_traced_to_the_variable_that_leads_to_it(test):
     lost = Lost(test)
     text = demand("trace", lost.tape, hex(lost.end_of_chain))

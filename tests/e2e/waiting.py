@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from harness import equal, wait_until
+from harness import check, equal, wait_until
 from talker import ask, listed
 
 
@@ -15,8 +15,10 @@ class Waiting:
         folder = test.new_tapes_folder()
         words, variables = test.form("record", command, (), folder)
         process = test.start(words, env={**variables, **(env or {})}, stdin=subprocess.PIPE)
-        line = process.stdout.readline().decode().split()
-        equal(line[:1], ["ready"], "what the program says")
+        self.lines = []  # before that one
+        while (line := process.stdout.readline().decode().split())[:1] != ["ready"]:
+            check(line, "the program has ended")
+            self.lines.append(line)
         self.addresses = [int(word, 16) for word in line[1:]]
         recording = wait_until(lambda: next(iter(listed()), None), "the recording is listed")
         taken = ask("snapshot", "-p", recording["pid"], "here", "--contents", "--method", method)

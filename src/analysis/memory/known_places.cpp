@@ -44,7 +44,7 @@ public:
     if ((offset == 2 * kWord || offset == 4 * kWord) && heap_.graph.options().cpython)
       return true; // behind the collector's links
     if (offset == 3 * kWord && is_string_header(bytes)) return true;
-    return is_second_base(block, offset);
+    return is_second_base(block, offset) || keeps_start(block, offset);
   }
 
 private:
@@ -61,6 +61,14 @@ private:
     if (offset % kWord != 0 || !may_be_vtable_ || !may_be_vtable_(head_[0])) return false;
     const auto word = cursor_.word(heap_.ranks.begin(block) + offset);
     return word && may_be_vtable_(*word);
+  }
+
+  // Who aligns a block himself keeps the address to be released right before what he uses, or in its first words.
+  bool keeps_start(std::uint32_t block, std::uint32_t offset) {
+    const std::uint64_t begin = heap_.ranks.begin(block), place = begin + offset;
+    for (const std::uint64_t at : {place - kWord, place, place + kWord})
+      if (offset % kWord == 0 && at + kWord <= heap_.ranks.end(block) && cursor_.word(at) == begin) return true;
+    return false;
   }
 
   const HeapView& heap_;
@@ -99,9 +107,11 @@ KnownPlaces KnownPlaces::of(const HeapView& heap, const MayBeVtable& may_be_vtab
   // The second word of a thread's control block leads behind the first entry of the table of its variables.
   for (const RootWord& word : heap.roots.words()) {
     const RootRange& range = heap.roots.ranges()[word.range];
-    if (range.kind == RootKind::ThreadLocal && range.thread < heap.threads.size() &&
-        word.address == heap.threads[range.thread][ThreadState::FsBase] + kWord)
-      known.places_.insert(key(word.block, word.offset));
+    if (range.kind != RootKind::ThreadLocal) continue;
+    // Of a thread that has ended nothing else is looked at.
+    const std::uint64_t second_word =
+        range.thread < heap.threads.size() ? heap.threads[range.thread][ThreadState::FsBase] + kWord : range.begin;
+    if (word.address == second_word) known.places_.insert(key(word.block, word.offset));
   }
   Inspector inspector(heap, may_be_vtable);
   for (const std::uint64_t place : places) {

@@ -7,6 +7,7 @@
 //   a string's header        std::string of the old ABI: length, capacity, count of references, then the text
 //   an object of CPython     behind the links of its collector
 //   a thread's table         of where its variables lie: the loader points behind its first entry
+//   an alignment            whoever aligned the block himself keeps its start there
 //   a second base            the words at the start and at the place lead to tables of virtual functions
 #pragma once
 

@@ -26,6 +26,8 @@ class ShortestPaths {
 public:
   explicit ShortestPaths(const HeapView& heap); // all parts of which must outlive it
 
+  // The block that leads to this one on its path; itself when a root does; BlockRanks::kNone: it is lost.
+  std::uint32_t before(std::uint32_t block) const { return before_[block]; }
   // How many references lead from a root to the block; 0: none does. No more than 2^32 - 1.
   std::uint32_t length(std::uint32_t block) const;
   // Of a path with more steps the first `most` are given. nullopt: the block is lost.

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "analysis/memory/second_look.h"
-
 namespace heaptape {
 
 namespace {
@@ -72,7 +70,8 @@ private:
 
 Reachability Reachability::of(const HeapView& heap, const KnownPlaces& known, const ReachOptions& options) {
   Reachability reach;
-  reach.strict_ = options.strict;
+  reach.options_ = options;
+  reach.options_.in_use = {};
   Marker marker(heap, reach);
   const auto add_roots = [&](bool weak) {
     for (const RootWord& word : heap.roots.words()) {
@@ -84,7 +83,7 @@ Reachability Reachability::of(const HeapView& heap, const KnownPlaces& known, co
     }
   };
   add_roots(false);
-  for (const std::uint64_t address : options.in_flight) {
+  for (const std::uint64_t address : options.in_use) {
     const std::uint32_t block = heap.ranks.find(address);
     if (block != kNoBlock) marker.add(block, 0);
   }
@@ -108,12 +107,16 @@ Reachability Reachability::of(const HeapView& heap, const KnownPlaces& known, co
     const SecondLook look(heap, missing);
     TableVector<std::uint8_t> wanted(heap.ranks.size());
     for (std::uint32_t i = 0; i < heap.ranks.size(); ++i) wanted[i] = reach.state_[i] != kNone;
-    std::vector<std::uint32_t> found;
+    std::vector<DoubtfulReference> found;
     look.look_at_roots(options.stacks, found);
     for (unsigned round = 0; round < kRounds; ++round) {
       look.look_at_blocks(wanted, found);
       std::fill(wanted.begin(), wanted.end(), std::uint8_t{0});
-      for (const std::uint32_t block : found) marker.add(block, kDoubtful);
+      for (const DoubtfulReference& reference : found) {
+        if (reach.state_[reference.block] != kNone) continue;
+        marker.add(reference.block, kDoubtful);
+        reach.doubtful_.push_back(reference);
+      }
       found.clear();
       marker.run();
       bool more = false;
@@ -186,7 +189,7 @@ void Reachability::find_leaders(const HeapView& heap) {
 LeakClass Reachability::class_of(std::uint32_t block) const {
   switch (strength(block)) {
   case PathStrength::Start: return LeakClass::Reachable;
-  case PathStrength::KnownInside: return strict_ ? LeakClass::Possibly : LeakClass::Reachable;
+  case PathStrength::KnownInside: return options_.strict ? LeakClass::Possibly : LeakClass::Reachable;
   case PathStrength::Inside:
   case PathStrength::Doubtful: return LeakClass::Possibly;
   case PathStrength::None: break;

@@ -15,6 +15,7 @@
 
 #include "analysis/memory/heap_view.h"
 #include "analysis/memory/known_places.h"
+#include "analysis/memory/second_look.h"
 #include "analysis/memory/table_vector.h"
 
 namespace heaptape {
@@ -37,7 +38,7 @@ struct ReachOptions {
   bool stacks = true; // registers and stacks count as roots
   bool second_look =
       true; // for doubtful references to what would be lost; takes about as long as the graph. Not when strict
-  std::span<const std::uint64_t> in_flight{}; // addresses of blocks that a realloc was moving: they count as roots
+  std::span<const std::uint64_t> in_use{}; // addresses of blocks that the program has in any case: they count as roots
 };
 
 struct LeakTotals {
@@ -66,6 +67,9 @@ public:
   const LeakTotals& totals(LeakClass leak_class) const { return totals_[static_cast<std::size_t>(leak_class)]; }
   const LeakTotals& only_from_stacks() const { return from_stacks_; }
   std::span<const LostLeader> leaders() const { return leaders_; } // by address
+  // What the second look found: one reference for each block that nothing else leads to, in no order.
+  std::span<const DoubtfulReference> doubtful() const { return doubtful_; }
+  const ReachOptions& options() const { return options_; } // without in_use
 
 private:
   friend class Marker;
@@ -74,12 +78,13 @@ private:
   void find_leaders(const HeapView& heap);
   void add_up(const BlockRanks& ranks);
 
-  bool strict_ = false;
+  ReachOptions options_;
   TableVector<std::uint8_t> state_;
   TableVector<std::uint32_t> leader_; // of lost blocks; empty when nothing is lost
   std::array<LeakTotals, kLeakClasses> totals_{};
   LeakTotals from_stacks_{};
   std::vector<LostLeader> leaders_;
+  std::vector<DoubtfulReference> doubtful_;
 };
 
 } // namespace heaptape

@@ -23,6 +23,7 @@ struct ReachForTest {
   std::vector<std::string> names{"", "/bin/victim", "[stack]"};
   std::vector<ThreadState> threads{1};
   GraphOptions graph_options{};
+  std::vector<RootArea> stacks{};
 
   void global(std::uint32_t block, std::uint64_t inside = 0) {
     heap.pages.put_word(next_global, heap.at(block, inside));
@@ -38,6 +39,7 @@ struct ReachForTest {
     facts.regions = regions;
     facts.names = names;
     facts.threads = threads;
+    facts.stacks = stacks;
     const Roots roots = Roots::of(facts, heap.image(), heap.ranks(), graph_options.form);
     ReferenceGraph graph = heap.graph(graph_options);
     const HeapView view{heap.image(), heap.ranks(), graph, roots, threads};
@@ -280,7 +282,7 @@ TEST(Reachability, CountsABlockThatAReallocWasMovingAsReachable) {
   const std::uint32_t a = test.heap.add(64), b = test.heap.add(64);
   test.heap.point(a, 8, b);
   const std::vector<std::uint64_t> moving{test.heap.at(a), 0x12345};
-  EXPECT_EQ(test.classes({.in_flight = moving}), "RR");
+  EXPECT_EQ(test.classes({.in_use = moving}), "RR");
 }
 
 TEST(Reachability, GoesThroughListsOfAnyLengthWithoutRecursion) {
@@ -291,6 +293,33 @@ TEST(Reachability, GoesThroughListsOfAnyLengthWithoutRecursion) {
   const Reachability lost = test.reach({.second_look = false});
   ASSERT_EQ(lost.leaders().size(), 1u);
   EXPECT_EQ(lost.leaders()[0].indirect.blocks, kNodes - 1);
+}
+
+TEST(Reachability, FollowsPointersIntoBlocksThatWereAlignedByHand) {
+  ReachForTest test;
+  HeapForTest& heap = test.heap;
+  const auto before = heap.add(200), inside = heap.add(200), not_aligned = heap.add(200);
+  test.global(before, 64);
+  heap.point(before, 56, before);
+  test.global(inside, 32);
+  heap.point(inside, 40, inside);
+  test.global(not_aligned, 64);
+  heap.point(not_aligned, 120, not_aligned);
+  EXPECT_EQ(test.classes(), "RRP");
+}
+
+TEST(Reachability, KeepsTheTableOfVariablesOfAThreadThatHasEndedAndNothingElse) {
+  ReachForTest test;
+  HeapForTest& heap = test.heap;
+  const auto table = heap.add(304), variable = heap.add(48);
+  constexpr std::uint64_t kEnded = 0x7f00'0000'0000, kBlock = kEnded + 0x2000 - 0x940;
+  test.regions.insert(test.regions.begin() + 1, {kEnded, kEnded + 0x2000, 0, 0, kMapRead | kMapWrite});
+  heap.pages.put_word(kBlock, kBlock);
+  heap.pages.put_word(kBlock + 8, heap.at(table, 16));
+  heap.pages.put_word(kBlock + 16, kBlock);
+  heap.pages.put_word(kBlock - 64, heap.at(variable));
+  test.stacks.push_back({kEnded, kEnded + 0x2000});
+  EXPECT_EQ(test.classes(), "RD");
 }
 
 } // namespace

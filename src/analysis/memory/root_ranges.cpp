@@ -40,6 +40,7 @@ public:
       if (facts_.threads[i].stopped) add_thread(i);
     }
     for (const RootArea& stack : facts_.stacks) {
+      claim_kept_table(stack);
       if (!all_stopped) claim(RootKind::Stack, stack.begin, stack.end, kNone, region_at(stack.begin));
       taken_.add(stack.begin, stack.end);
     }
@@ -104,6 +105,16 @@ private:
     claim_stack(in.begin, in.end, number, region);
     if (home != kNone && home != region && is_thread_stack(home)) {
       claim_stack(facts_.regions[home].begin, fs, number, home);
+    }
+  }
+  // glibc keeps the stack of a thread that has ended for the next one, and with it the table of where its variables lie. The thread's
+  // control block, near the upper end, knows it by its second word, and itself by the first and the third.
+  void claim_kept_table(const RootArea& stack) {
+    constexpr std::uint64_t kMostAbove = 0x4000, kAligned = 64;
+    const std::uint64_t lowest = std::max(stack.begin, less(stack.end, kMostAbove));
+    for (std::uint64_t at = less(stack.end, kAligned) & ~(kAligned - 1); at >= lowest && at != 0; at -= kAligned) {
+      if (cursor_.word(at) != at || cursor_.word(at + 2 * kWord) != at) continue;
+      return claim(RootKind::ThreadLocal, at + kWord, at + 2 * kWord, kNone, region_at(at));
     }
   }
   // What lies below in the region is not in use.

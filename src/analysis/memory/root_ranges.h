@@ -4,7 +4,8 @@
 //   weak     registers and stacks: many words there are left over from calls that have returned
 //
 // What is not looked at: the recorder's memory; memory of the allocator outside of live blocks, and the allocator's own variables, which
-// lead to what is free or just was; what lies below a stack pointer; stacks of threads that have ended.
+// lead to what is free or just was; what lies below a stack pointer; stacks of threads that have ended, but for the table of variables that
+// the C library keeps with such a stack for the next thread.
 #pragma once
 
 #include <cstdint>

@@ -44,30 +44,33 @@ SecondLook::SecondLook(const HeapView& heap, const std::vector<std::uint32_t>& l
     end_filter_[bit_of(goal.address) / 64] |= std::uint64_t{1} << bit_of(goal.address) % 64;
 }
 
-void SecondLook::find(const std::vector<Goal>& goals, std::uint64_t address, std::vector<std::uint32_t>& found) {
-  const auto goal = std::lower_bound(goals.begin(), goals.end(), address,
+void SecondLook::find(bool behind, std::uint64_t place, std::uint64_t word,
+                      std::vector<DoubtfulReference>& found) const {
+  const std::vector<Goal>& goals = behind ? ends_ : begins_;
+  const auto goal = std::lower_bound(goals.begin(), goals.end(), word,
                                      [](const Goal& one, std::uint64_t value) { return one.address < value; });
-  if (goal != goals.end() && goal->address == address) found.push_back(goal->block);
+  if (goal != goals.end() && goal->address == word) found.push_back({goal->block, behind, place});
 }
 
 // Words across two pieces of memory are not seen: one byte in 37,000.
 void SecondLook::look(std::uint64_t address, std::span<const std::byte> bytes,
-                      std::vector<std::uint32_t>& found) const {
+                      std::vector<DoubtfulReference>& found) const {
   for (std::size_t at = 0; at + kWord <= bytes.size();) {
     if ((address + at) % kWord != 0) { // up to the first aligned one
-      const std::uint64_t word = word_at(&bytes[at++]);
-      if (maybe(begin_filter_, word)) find(begins_, word, found);
+      const std::uint64_t word = word_at(&bytes[at]);
+      if (maybe(begin_filter_, word)) find(false, address + at, word, found);
+      ++at;
       continue;
     }
     const std::uint64_t word = word_at(&bytes[at]);
-    if (maybe(end_filter_, word)) find(ends_, word, found);
+    if (maybe(end_filter_, word)) find(true, address + at, word, found);
     if (at + 2 * kWord <= bytes.size()) {
       const std::uint64_t next = word_at(&bytes[at + kWord]);
       // An address has zeros on top: these are low bits of the next word.
       for (unsigned shift = 8; shift < 64; shift += 8) {
         const std::uint64_t between = word >> shift | next << (64 - shift);
         if (between - lowest_ <= reach_ && maybe(begin_filter_, between)) [[unlikely]]
-          find(begins_, between, found);
+          find(false, address + at + shift / 8, between, found);
       }
       at += kWord;
     } else {
@@ -76,13 +79,13 @@ void SecondLook::look(std::uint64_t address, std::span<const std::byte> bytes,
   }
 }
 
-void SecondLook::look_at_roots(bool stacks, std::vector<std::uint32_t>& found) const {
+void SecondLook::look_at_roots(bool stacks, std::vector<DoubtfulReference>& found) const {
   MemoryCursor cursor(heap_.image);
   for (const RootRange& range : heap_.roots.ranges()) {
     if (is_weak(range.kind) && !stacks) continue;
     if (range.kind == RootKind::Registers) {
-      for_each_register(heap_.threads[range.thread], [&](std::uint64_t, std::uint64_t word) {
-        if (maybe(end_filter_, word)) find(ends_, word, found);
+      for_each_register(heap_.threads[range.thread], [&](std::uint64_t place, std::uint64_t word) {
+        if (maybe(end_filter_, word)) find(true, place, word, found);
       });
       continue;
     }
@@ -94,7 +97,7 @@ void SecondLook::look_at_roots(bool stacks, std::vector<std::uint32_t>& found) c
   }
 }
 
-void SecondLook::look_at_blocks(std::span<const std::uint8_t> wanted, std::vector<std::uint32_t>& found) const {
+void SecondLook::look_at_blocks(std::span<const std::uint8_t> wanted, std::vector<DoubtfulReference>& found) const {
   MemoryCursor cursor(heap_.image);
   walk_blocks(
       cursor, heap_.ranks, 0, heap_.ranks.size(), [&](std::uint32_t block) { return wanted[block] != 0; },

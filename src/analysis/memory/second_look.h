@@ -11,15 +11,21 @@
 
 namespace heaptape {
 
+struct DoubtfulReference {
+  std::uint32_t block = 0;   // that it may mean
+  bool behind = false;       // it leads right behind the block; else it is not aligned
+  std::uint64_t address = 0; // of the word; in registers see kExtendedRegisters
+};
+
 class SecondLook {
 public:
   // For these blocks.
   SecondLook(const HeapView& heap, const std::vector<std::uint32_t>& lost);
 
-  // Adds the lost blocks that words of roots refer to.
-  void look_at_roots(bool stacks, std::vector<std::uint32_t>& found) const;
-  // Adds those that words of the blocks refer to for which `wanted` is not 0. A block may be added more than once.
-  void look_at_blocks(std::span<const std::uint8_t> wanted, std::vector<std::uint32_t>& found) const;
+  // Adds the references to lost blocks among words of roots.
+  void look_at_roots(bool stacks, std::vector<DoubtfulReference>& found) const;
+  // Adds those among words of the blocks for which `wanted` is not 0. There may be more than one to a block.
+  void look_at_blocks(std::span<const std::uint8_t> wanted, std::vector<DoubtfulReference>& found) const;
 
 private:
   struct Goal {
@@ -31,8 +37,9 @@ private:
   bool maybe(const std::vector<std::uint64_t>& filter, std::uint64_t address) const {
     return address - lowest_ <= reach_ && (filter[bit_of(address) / 64] >> bit_of(address) % 64 & 1) != 0;
   }
-  void look(std::uint64_t address, std::span<const std::byte> bytes, std::vector<std::uint32_t>& found) const;
-  static void find(const std::vector<Goal>& goals, std::uint64_t address, std::vector<std::uint32_t>& found);
+  void look(std::uint64_t address, std::span<const std::byte> bytes, std::vector<DoubtfulReference>& found) const;
+  // Of the word at `place`, which holds `word`.
+  void find(bool behind, std::uint64_t place, std::uint64_t word, std::vector<DoubtfulReference>& found) const;
 
   const HeapView& heap_;
   std::vector<Goal> begins_, ends_; // by address

@@ -30,13 +30,14 @@ Examples:
 // The command line; sizes are not yet read.
 struct Wishes {
   TapeChoice tape;
-  std::string max_peak, max_leaked, max_allocated;
+  std::string max_peak, max_leaked, max_lost, max_allocated;
   BudgetLimits limits;
   bool json = false;
 
   bool empty() const {
-    return max_peak.empty() && max_leaked.empty() && max_allocated.empty() && !limits.max_leaked_blocks &&
-           !limits.max_allocations && !limits.max_temporary && limits.no_growth.empty();
+    return max_peak.empty() && max_leaked.empty() && max_lost.empty() && max_allocated.empty() &&
+           !limits.max_lost_blocks && !limits.max_leaked_blocks && !limits.max_allocations && !limits.max_temporary &&
+           limits.no_growth.empty();
   }
 };
 
@@ -44,7 +45,7 @@ Result<> read_sizes(Wishes& wishes) {
   BudgetLimits& limits = wishes.limits;
   for (const auto& [text, limit] :
        {std::pair{&wishes.max_peak, &limits.max_peak}, std::pair{&wishes.max_leaked, &limits.max_leaked},
-        std::pair{&wishes.max_allocated, &limits.max_allocated}}) {
+        std::pair{&wishes.max_lost, &limits.max_lost}, std::pair{&wishes.max_allocated, &limits.max_allocated}}) {
     if (text->empty()) continue;
     const Result<std::uint64_t> bytes = parse_bytes(*text);
     if (!bytes) return bytes.error();
@@ -63,6 +64,8 @@ int budget(Arguments arguments) {
   list.text("--max-peak SIZE", wishes.max_peak, "most bytes live at once");
   list.text("--max-leaked SIZE", wishes.max_leaked, "most bytes still live at the end");
   list.number("--max-leaked-blocks N", limits.max_leaked_blocks, "most blocks still live at the end");
+  list.text("--max-lost SIZE", wishes.max_lost, "most bytes definitely or indirectly lost at the end (record --leaks)");
+  list.number("--max-lost-blocks N", limits.max_lost_blocks, "most blocks definitely or indirectly lost at the end");
   list.text("--max-allocated SIZE", wishes.max_allocated, "most bytes ever allocated");
   list.number("--max-allocations N", limits.max_allocations, "most blocks ever allocated");
   list.number("--max-temporary N", limits.max_temporary, "most temporary blocks");

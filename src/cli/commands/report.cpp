@@ -8,6 +8,7 @@
 #include "cli/commands/commands.h"
 #include "cli/options/choose_tape.h"
 #include "cli/options/command_line.h"
+#include "cli/options/leak_options.h"
 #include "cli/options/report_options.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
@@ -38,9 +39,21 @@ Examples:
 --where counts only blocks that a filter accepts, as they were at the moment that a tree is about. Without --peak, --leaks, ... there are
 trees of the peak, of what is still live and of everything allocated, and no first page.
 )"};
-constexpr CommandHelp kLeaksHelp{.usage = "heaptape leaks [options] [TAPE]",
-                                 .purpose = "What was still live at the end, as a tree: heaptape report --leaks.",
-                                 .more = "'heaptape report --help' explains the tree.\n"};
+constexpr CommandHelp kLeaksHelp{
+    .usage = "heaptape leaks [options] [TAPE]",
+    .purpose = "What the program could not get at any more, by class and with a line for each cause. Without a "
+               "snapshot of its "
+               "memory at the end (record --leaks): what was still live then, as a tree.",
+    .more =
+        R"(Definitely lost: nothing leads to it. Indirectly lost: only lost blocks lead to it. Possibly lost: only pointers into its
+middle do, and that is not a habit of such blocks. Still reachable: the rest. Blocks that lead to each other in a circle are one cause.
+With an option for trees, such as --top-down, there is also a tree of what is lost; 'heaptape report --help' explains it.
+
+Examples:
+  heaptape leaks app.tape
+  heaptape leaks --at snapshot:2 --show-reachable app.tape
+  heaptape leaks --suppressions lsan.supp --error-exitcode 1 app.tape
+)"};
 constexpr CommandHelp kPeakHelp{.usage = "heaptape peak [options] [TAPE]",
                                 .purpose =
                                     "What was live when the heap was largest, as a tree: heaptape report --peak.",
@@ -120,6 +133,8 @@ int run(const char* command, const CommandHelp& help, Wishes wishes, Arguments a
   ReportOptions options;
   OptionList list(command);
   if (!request.asks_for_parts()) add_section_options(list, wishes);
+  LeakOptions leaks;
+  if (request.sections == std::set{Section::Leaks}) leaks.add(list);
   bool with_mappings = false;
   if (request.sections == std::set{Section::Peak})
     list.flag("--with-mappings", with_mappings, "the peak of blocks and own mappings together");
@@ -132,6 +147,7 @@ int run(const char* command, const CommandHelp& help, Wishes wishes, Arguments a
   if (const auto status = parse(list, help, arguments)) return *status;
 
   if (const Result<> finished = finish_request(wishes); !finished) return fail(finished.error());
+  if (const Result<> applied = leaks.apply(list, request); !applied) return fail(applied.error());
   if (with_mappings) request.sections = {Section::TotalPeak};
   const Result<TextStyle> style = options.style();
   if (!style) return fail(style.error());
@@ -158,8 +174,9 @@ int run(const char* command, const CommandHelp& help, Wishes wishes, Arguments a
   }
   output.print("{}", wishes.json
                          ? with_damage(report_json(view.value(), page.value()), view.value().damage())
-                         : report_text(view.value(), page.value(), {.style = style.value(), .expand = wishes.expand}));
-  return output.finish() ? kOk : kTrouble;
+                         : report_text(view.value(), page.value(),
+                                       {.style = style.value(), .expand = wishes.expand, .leak_rows = leaks.rows()}));
+  return output.finish() ? leaks.status_for(page.value()) : kTrouble;
 }
 
 // A command that is about one section.

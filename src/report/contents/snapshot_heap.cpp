@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <thread>
+#include <unordered_map>
 
 #include "analysis/heap/allocator_code.h"
 #include "analysis/space/address_space.h"
@@ -39,26 +40,43 @@ RootFacts facts_of(const TapeReader& tape, const SnapshotMemory& memory, HeapCur
   return facts;
 }
 
+// Of these blocks, by address, those that were released after this event.
+std::vector<std::uint32_t> released_after(const TapeReader& tape, std::uint64_t event,
+                                          std::unordered_map<std::uint64_t, std::uint32_t> blocks) {
+  std::vector<std::uint32_t> released;
+  if (blocks.empty()) return released;
+  EventCursor events = tape.events(event + 1);
+  while (const Event* next = events.next()) {
+    const bool moves = is_reallocation(next->kind) && !next->old_released;
+    const auto ended = blocks.find(is_release(next->kind) ? next->address : moves ? next->old_address : 0);
+    if (ended == blocks.end()) continue;
+    released.push_back(ended->second);
+    blocks.erase(ended);
+    if (blocks.empty()) break;
+  }
+  return released;
+}
+
 constexpr std::array kRegisterNames{"r15", "r14", "r13", "r12", "rbp", "rbx", "r11",      "r10", "r9",
                                     "r8",  "rax", "rcx", "rdx", "rsi", "rdi", "orig_rax", "rip"};
 
 } // namespace
 
 Result<std::unique_ptr<SnapshotHeap>> SnapshotHeap::make(const TapeReader& tape, SnapshotMemory& memory,
-                                                         HeapCursor& heap) {
-  std::unique_ptr<SnapshotHeap> made(new SnapshotHeap(memory));
+                                                         HeapCursor& heap, const HeapReading& reading) {
+  std::unique_ptr<SnapshotHeap> made(new SnapshotHeap(tape, memory));
   Result<BlockRanks> ranks = BlockRanks::of(blocks_of(heap));
   if (!ranks) return ranks.error();
   made->ranks_ = std::move(ranks).value();
   const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, 8U);
-  const bool cpython = std::ranges::any_of(tape.modules(), [](const Module& module) {
+  const bool cpython = !reading.all_words && std::ranges::any_of(tape.modules(), [](const Module& module) {
     return base_name(module.path).starts_with("python3") || base_name(module.path).starts_with("libpython3");
   });
   Result<ReferenceGraph> graph =
-      ReferenceGraph::of(memory.image(), *made->ranks_, {.threads = threads, .cpython = cpython});
+      ReferenceGraph::of(memory.image(), *made->ranks_, {.threads = threads, .form = reading.form, .cpython = cpython});
   if (!graph) return graph.error();
   made->graph_ = std::move(graph).value();
-  made->roots_ = Roots::of(facts_of(tape, memory, heap), memory.image(), *made->ranks_);
+  made->roots_ = Roots::of(facts_of(tape, memory, heap), memory.image(), *made->ranks_, reading.form);
   const RootFacts facts{.regions = memory.facts().regions, .names = tape.snapshots().names().texts()};
   made->known_ = KnownPlaces::of(made->view(), vtables_in(facts.regions, facts.names));
   made->known_->mark(*made->ranks_, *made->graph_);
@@ -66,8 +84,29 @@ Result<std::unique_ptr<SnapshotHeap>> SnapshotHeap::make(const TapeReader& tape,
 }
 
 const Reachability& SnapshotHeap::reachability() {
-  if (!reachability_) reachability_ = Reachability::of(view(), *known_, {.in_flight = memory_.facts().in_flight});
+  if (!reachability_) reachability_ = reachability_with({});
   return *reachability_;
+}
+
+Reachability SnapshotHeap::reachability_with(ReachOptions options) {
+  std::vector<std::uint64_t> in_use(options.in_use.begin(), options.in_use.end());
+  in_use.insert(in_use.end(), memory_.facts().in_flight.begin(), memory_.facts().in_flight.end());
+  options.in_use = in_use;
+  released_later_ = {};
+  Reachability reach = Reachability::of(view(), *known_, options);
+  if (options.strict) return reach;
+  std::unordered_map<std::uint64_t, std::uint32_t> doubted;
+  for (std::uint32_t block = 0; block < ranks_->size(); ++block)
+    if (reach.class_of(block) != LeakClass::Reachable) doubted.emplace(ranks_->begin(block), block);
+  const std::vector<std::uint32_t> released = released_after(tape_, memory_.facts().event, std::move(doubted));
+  if (released.empty()) return reach;
+  for (const std::uint32_t block : released) {
+    in_use.push_back(ranks_->begin(block));
+    ++released_later_.blocks;
+    released_later_.bytes += ranks_->bytes(block);
+  }
+  options.in_use = in_use;
+  return Reachability::of(view(), *known_, options);
 }
 
 const ShortestPaths& SnapshotHeap::paths() {

@@ -24,10 +24,16 @@
 
 namespace heaptape {
 
+struct HeapReading {
+  PointerForm form{};     // how the program disguises pointers
+  bool all_words = false; // also those by which a runtime links all that it has
+};
+
 class SnapshotHeap {
 public:
   // `heap` stands at the snapshot's event; it is not needed afterwards. The others must outlive it. Fails when the heap is too large.
-  static Result<std::unique_ptr<SnapshotHeap>> make(const TapeReader& tape, SnapshotMemory& memory, HeapCursor& heap);
+  static Result<std::unique_ptr<SnapshotHeap>> make(const TapeReader& tape, SnapshotMemory& memory, HeapCursor& heap,
+                                                    const HeapReading& reading = {});
 
   const BlockRanks& ranks() const { return *ranks_; }
   HeapView view() const { return {memory_.image(), *ranks_, *graph_, *roots_, memory_.facts().threads}; }
@@ -35,19 +41,26 @@ public:
   StackId stack_of(std::uint32_t block) const { return StackId(ranks_->group(block)); }
   SnapshotMemory& memory() { return memory_; }
 
+  // A block that seems to be lost and was released later is not: the program still knew where it was, in a way that cannot be seen.
   const Reachability& reachability();
+  // The same with other options; `in_use` is added to. When strict, what happened later does not count.
+  Reachability reachability_with(ReachOptions options);
+  // What of it counts as reachable only because it was released later. After reachability() or reachability_with(): the last answer.
+  const LeakTotals& released_later() const { return released_later_; }
   const ShortestPaths& paths();
   const Dominators& dominators();
 
 private:
-  explicit SnapshotHeap(SnapshotMemory& memory) : memory_(memory) {}
+  SnapshotHeap(const TapeReader& tape, SnapshotMemory& memory) : tape_(tape), memory_(memory) {}
 
+  const TapeReader& tape_;
   SnapshotMemory& memory_;
   std::optional<BlockRanks> ranks_;
   std::optional<ReferenceGraph> graph_;
   std::optional<Roots> roots_;
   std::optional<KnownPlaces> known_;
   std::optional<Reachability> reachability_;
+  LeakTotals released_later_{};
   std::optional<ShortestPaths> paths_;
   std::optional<Dominators> dominators_;
 };

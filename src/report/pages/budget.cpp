@@ -4,6 +4,7 @@
 
 #include "base/number_text.h"
 #include "report/figures/worst_text.h"
+#include "report/leaks/leak_report.h"
 #include "report/select/runtime_pools.h"
 #include "report/text/json_writer.h"
 
@@ -28,6 +29,7 @@ public:
     bytes("max-allocated", "allocated", limits.max_allocated, CostKind::Allocations);
     blocks("max-allocations", "allocated", limits.max_allocations, CostKind::Allocations);
     blocks("max-temporary", "temporary", limits.max_temporary, CostKind::Temporary);
+    if (const Result<> done = lost(limits); !done) return done.error();
     // What was counted before the damage still holds; the heap at a moment is counted now.
     if (view_.uncounted_events() != 0 || (!limits.no_growth.empty() && view_.damage().missing_events != 0))
       return Error{ErrorCode::Malformed, "the tape is damaged, so its limits cannot be checked; record again"};
@@ -50,18 +52,40 @@ private:
     if (!limit) return;
     std::vector<StackCost> list = costs(kind);
     const std::uint64_t value = sum_of(list).bytes;
+    add_bytes(name, what, *limit, value, std::move(list));
+  }
+  void add_bytes(const char* name, const char* what, std::uint64_t limit, std::uint64_t value,
+                 std::vector<StackCost> list) {
     verdicts_.push_back({name,
-                         fmt::format("{}: {}, allowed {}", what, exact_bytes_text(value), size_beside(*limit, value)),
-                         value, *limit, std::move(list)});
+                         fmt::format("{}: {}, allowed {}", what, exact_bytes_text(value), size_beside(limit, value)),
+                         value, limit, std::move(list)});
+  }
+
+  Result<> lost(const BudgetLimits& limits) {
+    if (!limits.max_lost && !limits.max_lost_blocks) return Unit{};
+    const std::optional<std::size_t> snapshot = snapshot_at_end(view_.tape());
+    if (!snapshot) return Error{ErrorCode::NotFound, how_to_get_leaks(view_.tape())};
+    const Result<LeakReport> leaks =
+        make_leak_report(view_, *snapshot, {}, {.suppressions = &suppressions_, .filter = &filter_});
+    if (!leaks) return leaks.error();
+    const Cost sum = sum_of(leaks.value().lost);
+    if (limits.max_lost) add_bytes("max-lost", "lost at the end", *limits.max_lost, sum.bytes, leaks.value().lost);
+    if (limits.max_lost_blocks)
+      add_blocks("max-lost-blocks", "lost at the end", *limits.max_lost_blocks, sum.blocks, leaks.value().lost);
+    return Unit{};
   }
 
   void blocks(const char* name, const char* what, std::optional<std::uint64_t> limit, CostKind kind) {
     if (!limit) return;
     std::vector<StackCost> list = costs(kind);
     const std::uint64_t value = sum_of(list).blocks;
+    add_blocks(name, what, *limit, value, std::move(list));
+  }
+  void add_blocks(const char* name, const char* what, std::uint64_t limit, std::uint64_t value,
+                  std::vector<StackCost> list) {
     verdicts_.push_back({name,
-                         fmt::format("{}: {}, allowed {}", what, count_of(value, "block"), with_separators(*limit)),
-                         value, *limit, std::move(list), Measure::Blocks});
+                         fmt::format("{}: {}, allowed {}", what, count_of(value, "block"), with_separators(limit)),
+                         value, limit, std::move(list), Measure::Blocks});
   }
 
   Result<> growth(const std::vector<std::string>& names) {

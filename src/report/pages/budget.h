@@ -17,6 +17,8 @@ namespace heaptape {
 struct BudgetLimits {
   std::optional<std::uint64_t> max_peak{}, max_leaked{}, max_allocated{};               // bytes
   std::optional<std::uint64_t> max_leaked_blocks{}, max_allocations{}, max_temporary{}; // blocks
+  // Definitely and indirectly lost at the end, by reachability; the tape must have the memory of that moment.
+  std::optional<std::uint64_t> max_lost{}, max_lost_blocks{};
   std::vector<std::string> no_growth{}; // moments (report/view/position.h): no more may be live than at the first
 };
 

@@ -6,6 +6,7 @@
 
 #include "base/number_text.h"
 #include "report/figures/worst_text.h"
+#include "report/leaks/leak_text.h"
 #include "report/pages/loss_text.h"
 #include "report/pages/runtime_text.h"
 #include "report/pages/tape_facts.h"
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::size_t kLabel = 9; // columns of "  churn  "
 constexpr std::size_t kPoolsShown = 10;
+constexpr std::size_t kLostShown = 5; // causes
 
 std::string command_of_run(const TapeReader& tape) {
   const auto command = tape.meta().find("command");
@@ -118,6 +120,12 @@ std::string runtime_share(const Overview& overview) {
   return {};
 }
 
+std::string lost_section(const TapeView& view, const LeakReport& leaks, const TextStyle& style) {
+  StackText stacks(view.names());
+  return style.bold("Lost") + style.dim(": nothing leads there any more; 'heaptape leaks' has all causes") + "\n" +
+         lost_lines(leaks, stacks, kLostShown);
+}
+
 } // namespace
 
 std::string nameless_sentence(const StackNames& names) {
@@ -157,7 +165,19 @@ Overview make_overview(const TapeView& view, const OverviewRequest& request) {
       if (event) (stack ? overview.cut_stacks : overview.lost_events) += count;
     }
   }
-  overview.sections = make_overview_sections(view, request);
+  OverviewRequest with_leaks{request.suppressions, request.filter, request.is_running, request.show_runtime};
+  if (const std::optional<std::size_t> snapshot = snapshot_at_end(view.tape())) {
+    // The list of what was never freed counts the suppressed ones, and each is to be counted once.
+    Suppressions suppressions = request.suppressions;
+    Result<LeakReport> leaks =
+        make_leak_report(view, *snapshot, {}, {.suppressions = &suppressions, .filter = &request.filter});
+    if (leaks)
+      overview.leaks = std::move(leaks).value();
+    else
+      overview.not_seen.push_back("what can still be reached: " + leaks.error().sentence);
+    if (overview.leaks) with_leaks.leaks = &*overview.leaks;
+  }
+  overview.sections = make_overview_sections(view, with_leaks);
   if (has_pools(findings.totals)) overview.pools = pool_lines(view.tape().pools(), pools_after(view.tape()).state);
   if (std::string sentence = nameless_sentence(view.names()); !sentence.empty())
     overview.not_seen.push_back(std::move(sentence));
@@ -212,6 +232,7 @@ std::string overview_text(const TapeView& view, const Overview& overview, const 
   const bool mappings_first = is_mostly_mappings(findings); // then the heap's peak is not the answer
   if (mappings_first) out += "\n" + total_peak_text(view, overview.memory, style);
   for (const OverviewSection& part : overview.sections) {
+    if (part.name == "leaks" && overview.leaks) out += "\n" + lost_section(view, *overview.leaks, style);
     out += "\n" + section_text(view.names(), part, style);
   }
   out += memory_page_text(view, overview.memory, style);
@@ -261,6 +282,10 @@ void write_overview_json(JsonWriter& json, const TapeView& view, const Overview&
     if (!part.runtime.empty()) write_runtime_json(json.key(part.name), part.runtime);
   }
   json.end_object();
+  if (overview.leaks) {
+    StackText stacks(view.names());
+    write_leak_json(json.key("leaks"), *overview.leaks, stacks);
+  }
   if (!overview.pools.empty()) write_pools_json(json.key("pools"), overview.pools);
 }
 

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "report/figures/costs.h"
 #include "report/figures/pools.h"
+#include "report/leaks/leak_report.h"
 #include "report/pages/memory_page.h"
 #include "report/pages/odd_calls.h"
 #include "report/pages/overview_sections.h"
@@ -28,7 +30,8 @@ struct Overview {
   std::vector<std::string> not_seen{}; // sentences on what the tape does not show
   std::vector<OddLine> odd{};          // calls that went wrong
   std::vector<OverviewSection> sections{};
-  std::vector<PoolLine> pools{}; // at the end
+  std::optional<LeakReport> leaks{}; // with a snapshot of the memory at the end
+  std::vector<PoolLine> pools{};     // at the end
 };
 
 Overview make_overview(const TapeView& view, const OverviewRequest& request);

@@ -60,15 +60,20 @@ private:
   void add_leaks() {
     std::vector<StackCost> costs = costs_of(view_, CostKind::Leaks);
     request_.suppressions.apply(names_, costs);
-    const bool running = request_.is_running;
-    OverviewSection* section = add({"leaks",
-                                    running ? "Live now" : "Never freed",
-                                    running ? "blocks live of all made" : "blocks never freed of all made",
-                                    Measure::Bytes,
-                                    {}},
-                                   std::move(costs), {.rows = kRows});
+    const bool running = request_.is_running && request_.leaks == nullptr;
+    OverviewSection* section =
+        add({"leaks",
+             running ? "Live now" : "Never freed",
+             running                     ? "blocks live of all made"
+             : request_.leaks != nullptr ? "blocks never freed of all made, and what of them is lost"
+                                         : "blocks never freed of all made",
+             Measure::Bytes,
+             {}},
+            std::move(costs), {.rows = kRows});
     if (section == nullptr) return;
     const auto made = costs_by_function(names_, by_stack(&Figures::allocated));
+    const auto lost = request_.leaks != nullptr ? costs_by_function(names_, request_.leaks->lost)
+                                                : std::unordered_map<NameId, Cost>();
     for (WorstRow& row : section->worst.rows) {
       if (!row.has_frame) continue;
       const auto found = made.find(names_[row.frame].function);
@@ -77,8 +82,15 @@ private:
       row.counted = row.cost.blocks == row.made->blocks
                         ? "all " + with_separators(row.cost.blocks)
                         : with_separators(row.cost.blocks) + " of " + with_separators(row.made->blocks);
+      if (request_.leaks != nullptr) row.counted += lost_of(names_[row.frame].function, lost);
     }
     if (section->worst.others != 0) section->worst.others_counted = with_separators(section->worst.others_cost.blocks);
+  }
+
+  static std::string lost_of(NameId function, const std::unordered_map<NameId, Cost>& lost) {
+    const auto found = lost.find(function);
+    if (found == lost.end()) return ", reachable";
+    return ", " + bytes_text(found->second.bytes) + " lost";
   }
 
   void add_growth() {

@@ -7,6 +7,7 @@
 
 #include "report/figures/costs.h"
 #include "report/figures/worst.h"
+#include "report/leaks/leak_report.h"
 #include "report/select/frame_filter.h"
 #include "report/select/runtime_pools.h"
 #include "report/select/suppressions.h"
@@ -28,8 +29,9 @@ struct OverviewSection {
 struct OverviewRequest {
   Suppressions& suppressions; // their leaks are left out, and counted there
   FrameFilter& filter;
-  bool is_running = false;   // everything up to now is on the tape, and the program goes on
-  bool show_runtime = false; // pools of runtimes stand among the functions
+  bool is_running = false;           // everything up to now is on the tape, and the program goes on
+  bool show_runtime = false;         // pools of runtimes stand among the functions
+  const LeakReport* leaks = nullptr; // of the end; null: nobody knows what can still be reached
 };
 std::vector<OverviewSection> make_overview_sections(const TapeView& view, const OverviewRequest& request);
 

@@ -46,7 +46,9 @@ private:
     if (wants(Section::Cost)) {
       if (const Result<> added = add_cost(); !added) return added.error();
     }
-    if (wants(Section::Leaks)) add_kind(CostKind::Leaks);
+    if (wants(Section::Leaks)) {
+      if (const Result<> added = add_leaks(); !added) return added.error();
+    }
     if (wants(Section::Peak)) add_kind(CostKind::Peak);
     if (wants(Section::TotalPeak)) add_total_peak();
     if (wants(Section::Mappings)) add_mappings();
@@ -79,6 +81,37 @@ private:
     page_.trees.push_back({std::move(name), std::move(title), std::move(costs), total, options, std::move(runtime)});
   }
 
+  Result<> add_leaks() {
+    std::optional<std::size_t> snapshot = snapshot_at_end(view_.tape());
+    if (!request_.leaks_at.empty()) {
+      const Result<std::size_t> chosen = chosen_snapshot(view_, request_.leaks_at);
+      if (!chosen) return chosen.error();
+      snapshot = chosen.value();
+    }
+    if (!snapshot) {
+      page_.leaks_hint = how_to_get_leaks(view_.tape());
+      if (!request_.leak_wishes.plain() || request_.leak_wishes.holders || request_.needs_leaks)
+        return Error{ErrorCode::NotFound, page_.leaks_hint};
+      add_kind(CostKind::Leaks);
+      return Unit{};
+    }
+    // The tree of what was live counts them again.
+    const Suppressions fresh = request_.suppressions;
+    const LeakSelection selection{.suppressions = &request_.suppressions,
+                                  .filter = &request_.filter,
+                                  .where = where_ != nullptr && where_->matches_everything() ? nullptr : where_};
+    Result<LeakReport> leaks = make_leak_report(view_, *snapshot, request_.leak_wishes, selection);
+    if (!leaks) return leaks.error();
+    page_.leaks = std::move(leaks).value();
+    keep_used_suppressions();
+    request_.suppressions = fresh;
+    add_kind(CostKind::Leaks);
+    page_.trees.back().in_text = false;
+    add("lost", "Lost", page_.leaks->lost);
+    page_.trees.back().in_text = request_.lost_tree;
+    return Unit{};
+  }
+
   void add_kind(CostKind kind) {
     std::vector<StackCost> costs = costs_of(view_, kind, sizes_, where_);
     std::string title;
@@ -87,7 +120,7 @@ private:
       title = request_.is_running ? "Live now" : "Still live at the end";
       request_.suppressions.apply(view_.names(), costs);
       // The first page has taken the same leaks out already, and each is to be counted once.
-      if (!page_.overview) keep_used_suppressions();
+      if (!page_.overview && !page_.leaks) keep_used_suppressions();
       break;
     case CostKind::Peak: {
       const HeapTotals& totals = view_.findings().totals;

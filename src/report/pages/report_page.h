@@ -10,6 +10,7 @@
 
 #include "report/figures/allocation_cost.h"
 #include "report/figures/call_tree.h"
+#include "report/leaks/leak_report.h"
 #include "report/pages/overview.h"
 #include "report/select/filter.h"
 #include "report/select/frame_filter.h"
@@ -20,7 +21,7 @@ namespace heaptape {
 
 // A part that can be asked for by name: a tree, unless it says otherwise.
 enum class Section : std::uint8_t {
-  Leaks,       // still live at the end
+  Leaks,       // what is lost at the end, with a snapshot of the memory there; else what was still live
   Peak,        // live at the peak
   Allocations, // ever allocated; with `from` or `to`, all in between
   Temporary,   // freed by the thread that made them as its very next event
@@ -45,6 +46,13 @@ struct ReportRequest {
   bool is_running = false;       // everything up to now is on the tape, and the program goes on
   bool show_runtime = false;     // the pools of runtimes are not set apart
 
+  // Of Section::Leaks: which snapshot (see chosen_snapshot(); empty: that of the end, if there is one), what counts, and whether there is a
+  // tree of what is lost.
+  std::string leaks_at{};
+  LeakWishes leak_wishes{};
+  bool lost_tree = false;
+  bool needs_leaks = false; // without such a snapshot there is no answer
+
   bool asks_for_parts() const { return !sections.empty() || !at.empty() || has_window(); }
   bool has_window() const { return !from.empty() || !to.empty(); }
 };
@@ -56,11 +64,14 @@ struct ReportTree {
   Cost total{};
   TreeOptions options{};
   std::vector<RuntimePool> runtime{}; // set apart, and not in the total
+  bool in_text = true;                // else in JSON only
 };
 
 struct ReportPage {
   std::optional<Overview> overview{};
   std::optional<AllocationCost> cost{};
+  std::optional<LeakReport> leaks{};
+  std::string leaks_hint{}; // what could be done to get them; empty: nothing
   std::vector<ReportTree> trees{};
   std::vector<Suppression> suppressions{}; // those that were of use
 };

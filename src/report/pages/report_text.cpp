@@ -4,6 +4,7 @@
 
 #include "base/number_text.h"
 #include "report/figures/tree_text.h"
+#include "report/leaks/leak_text.h"
 #include "report/pages/runtime_text.h"
 #include "report/text/change_text.h"
 #include "report/text/json_writer.h"
@@ -79,13 +80,19 @@ std::string report_text(const TapeView& view, const ReportPage& page, const Repo
     if (const std::string moments = moments_text(view.marks(), style); !moments.empty()) out += moments + "\n";
   }
   if (page.cost) out += allocation_cost_text(view, *page.cost, kCostRows, style) + (page.trees.empty() ? "" : "\n");
+  if (page.leaks) {
+    StackText stacks(view.names());
+    out += leak_text(*page.leaks, stacks, style, options.leak_rows);
+  }
   for (const ReportTree& tree : page.trees) {
-    if (&tree != &page.trees.front()) out += "\n";
+    if (!tree.in_text) continue;
+    if (!out.empty() && !out.ends_with("\n\n")) out += "\n";
     out += heading(tree, style);
     out += tree_text(view.names(), view.tape().threads(), make_call_tree(view.names(), tree.costs, tree.options),
                      {.tree = tree.options, .style = style, .expand = options.expand});
     out += runtime_text(tree, style);
   }
+  if (!page.leaks_hint.empty()) out += "\n" + style.dim(page.leaks_hint) + "\n";
   return folded_lines(out + suppressions_text(page.suppressions), style.width);
 }
 
@@ -97,6 +104,10 @@ std::string report_json(const TapeView& view, const ReportPage& page) {
     write_moments_json(json.key("marks"), view.marks());
   }
   if (page.cost) write_allocation_cost_json(json.key("cost"), view, *page.cost);
+  if (page.leaks) {
+    StackText stacks(view.names());
+    write_leak_json(json.key("leaks"), *page.leaks, stacks);
+  }
   json.key("trees").begin_array();
   for (const ReportTree& tree : page.trees) write_report_tree_json(json, view, tree);
   json.end_array().key("suppressions").begin_array();

@@ -11,7 +11,8 @@ namespace heaptape {
 
 struct ReportText {
   TextStyle style{};
-  bool expand = false; // trees: every frame on a line with its cost
+  bool expand = false;        // trees: every frame on a line with its cost
+  std::size_t leak_rows = 20; // causes of each class at most
 };
 std::string report_text(const TapeView& view, const ReportPage& page, const ReportText& options);
 // One object on a line.
