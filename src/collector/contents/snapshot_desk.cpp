@@ -103,6 +103,11 @@ void SnapshotDesk::attend_to(SnapshotWork& work, std::unique_lock<std::mutex>& l
       changed_.notify_all();
       continue;
     }
+    // What is too much to be kept until the program runs again.
+    if (phase_ == Phase::HasCut && !pages_.empty()) {
+      write_some(work, lock);
+      continue;
+    }
     // Until all its threads stand still, the program may need room in its rings.
     const bool runs = phase_ == Phase::Attended;
     lock.unlock();

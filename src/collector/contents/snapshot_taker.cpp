@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <thread>
 #include <utility>
 
 #include "collector/observe/maps_text.h"
@@ -18,13 +19,13 @@ namespace {
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kSmall = 32 * kMiB;      // to copy this much, a stop of some milliseconds is the least trouble
 constexpr std::uint64_t kMostShared = 64 * kMiB; // copied while the program stands still
-constexpr std::uint64_t kMostCopied = 1024 * kMiB; // kept in our memory until it is stored
+constexpr std::uint64_t kSpare = 4;              // of the memory that is available we take at most this part
 constexpr std::uint64_t kSmallMapping = 16 * kMiB; // may be watched, however little of it is in use
 constexpr std::uint64_t kSparse = 8;               // others if at least this part of them is
 constexpr int kMostRounds = 6;
 constexpr std::uint64_t kFewPages = 1000; // left for the stop
 constexpr std::uint64_t kWholeEvery = 16; // so that damage affects only a part of the snapshots
-constexpr std::uint64_t kPageReadNs = 2'000, kCloneNsPerPage = 170;
+constexpr std::uint64_t kPageReadNs = 2'000, kCloneNsPerPage = 170, kLeastCloneNs = 2'000'000;
 constexpr std::uint64_t kRunOnUs = 20, kRunOnPatienceNs = 10'000'000;
 
 std::uint64_t pages_of(std::span<const PageRange> ranges) {
@@ -59,13 +60,16 @@ std::uint64_t available_bytes() {
   return kib * 1024;
 }
 
+UniqueFd open_pagemap(pid_t pid) {
+  return UniqueFd(::open(("/proc/" + std::to_string(pid) + "/pagemap").c_str(), O_RDONLY | O_CLOEXEC));
+}
+
 const Error kEnded{ErrorCode::NotFound, "the program ended before the snapshot was finished"};
 
 } // namespace
 
 SnapshotTaker::SnapshotTaker(pid_t pid, SnapshotHost& host)
-    : pid_(pid), host_(host),
-      pagemap_(::open(("/proc/" + std::to_string(pid) + "/pagemap").c_str(), O_RDONLY | O_CLOEXEC)),
+    : pid_(pid), host_(host), pagemap_(open_pagemap(pid)),
       store_([this](std::vector<std::byte> payload) { return host_.write(std::move(payload)); }) {}
 
 void SnapshotTaker::begin_anew() {
@@ -137,11 +141,12 @@ bool SnapshotTaker::store(pid_t from, std::span<const PageRange> ranges) {
   return memory.read(ranges, [&](std::uint64_t address, std::span<const std::byte> bytes) { put(address, bytes); });
 }
 
-bool SnapshotTaker::copy(pid_t from, std::span<const PageRange> ranges, Copied& copied) {
-  if (pages_of(ranges) * kPageBytes > kMostCopied) return store(from, ranges);
-  copied.bytes.reserve(copied.bytes.size() + pages_of(ranges) * kPageBytes);
-  ProgramMemory memory(from);
+bool SnapshotTaker::copy(std::span<const PageRange> ranges, Copied& copied) {
+  const std::uint64_t wanted = copied.bytes.size() + pages_of(ranges) * kPageBytes;
+  copied.bytes.reserve(std::min(wanted, copied.most_bytes));
+  ProgramMemory memory(pid_);
   return memory.read(ranges, [&](std::uint64_t address, std::span<const std::byte> bytes) {
+    if (copied.bytes.size() + bytes.size() > copied.most_bytes) return put(address, bytes);
     copied.pieces.push_back({address, copied.bytes.size(), bytes.size()});
     copied.bytes.insert(copied.bytes.end(), bytes.begin(), bytes.end());
   });
@@ -168,11 +173,22 @@ std::vector<PageRange> SnapshotTaker::touched(const PlannedRegion& region) {
   return pages;
 }
 
-std::vector<PageRange> SnapshotTaker::all_touched(bool clear) {
+std::vector<PageRange> SnapshotTaker::all_touched() {
   std::vector<PageRange> pages;
   for (const PlannedRegion& region : plan_) {
-    if (!region.is_private()) continue;
-    if (clear) table_.clear(region.range.begin, region.range.end);
+    if (!region.is_private() || (twin_.pid != 0 && overlaps(wishes_.not_forked, region.addresses()))) continue;
+    table_.clear(region.range.begin, region.range.end);
+    const std::vector<PageRange> found = touched(region);
+    pages.insert(pages.end(), found.begin(), found.end());
+  }
+  return pages;
+}
+
+std::vector<PageRange> SnapshotTaker::touched_but_not_in_twin() {
+  std::vector<PageRange> pages;
+  for (const PlannedRegion& region : plan_) {
+    if (!region.is_private() || !overlaps(wishes_.not_forked, region.addresses())) continue;
+    table_.clear(region.range.begin, region.range.end);
     const std::vector<PageRange> found = touched(region);
     pages.insert(pages.end(), found.begin(), found.end());
   }
@@ -263,37 +279,80 @@ std::optional<SnapshotCut> SnapshotTaker::find_cut(StoppedProcess& stopped) {
   return cut;
 }
 
-Result<> SnapshotTaker::copy_in_stop(StoppedProcess& stopped, SnapshotMethod& method, Copied& copied) {
-  if (!read_regions()) return kEnded;
-  std::vector<PageRange> pages = method == SnapshotMethod::Live ? take_changed(true) : all_touched(true);
+// The mappings of a program that has executed another one are gone, and their table is empty.
+bool SnapshotTaker::is_there() const {
+  std::uint64_t entry = 0;
+  return ::pread(pagemap_.get(), &entry, sizeof entry, 0) == sizeof entry;
+}
+
+struct SnapshotTaker::Moment {
+  SnapshotMethod method = SnapshotMethod::Unknown;
+  std::optional<SnapshotCut> cut{};
+  std::vector<ThreadState> threads{};
+  Copied copied{};
+  std::uint64_t pause_us = 0;
+};
+
+// A program that writes faster than we read: what is left of it is read from a twin, if that takes less time.
+void SnapshotTaker::leave_to_twin_if_less_trouble(StoppedProcess& stopped, std::vector<PageRange>& pages) {
+  const std::uint64_t read_ns = pages_of(pages) * kPageReadNs;
+  if (read_ns < kLeastCloneNs) return;
+  const std::uint64_t resident = resident_bytes();
+  if (read_ns < resident / kPageBytes * kCloneNsPerPage + kLeastCloneNs || available_bytes() < resident) return;
+  twin_ = stopped.make_twin();
+  if (twin_.pid == 0) return;
+  const auto not_in_twin =
+      std::ranges::partition(pages, [&](const PageRange& range) { return overlaps(wishes_.not_forked, range); });
+  of_twin_.assign(not_in_twin.begin(), not_in_twin.end());
+  pages.erase(not_in_twin.begin(), not_in_twin.end());
+}
+
+Result<> SnapshotTaker::copy_in_stop(StoppedProcess& stopped, const Request& request, Moment& moment) {
+  SnapshotMethod& method = moment.method;
+  Copied& copied = moment.copied;
+  // All of it may be more than we can keep, and what is stored now must not be a secret.
+  if (method == SnapshotMethod::Stop ? !look(request.with_not_dumped) : !read_regions()) return kEnded;
+  if (!is_there()) return kEnded;
   const std::vector<PageRange> shared = shared_pages();
-  // A program that writes faster than we read: what is left of it is read from a twin, if that takes less time.
-  const std::uint64_t clone_ns = resident_bytes() / kPageBytes * kCloneNsPerPage + 2'000'000;
-  const bool hopeless = method == SnapshotMethod::Live && pages_of(pages) * kPageReadNs > 2 * clone_ns &&
-                        available_bytes() > resident_bytes();
-  if (method == SnapshotMethod::Twin || hopeless) {
-    // What a child would not have.
-    std::vector<PageRange> not_in_twin;
-    std::erase_if(pages, [&](const PageRange& range) {
-      const bool missing = overlaps(wishes_.not_forked, range);
-      if (missing) not_in_twin.push_back(range);
-      return missing;
-    });
+  std::vector<PageRange> pages;
+  if (method == SnapshotMethod::Twin) {
     twin_ = stopped.make_twin();
-    if (twin_.pid != 0) {
-      of_twin_ = std::move(pages);
-      pages = std::move(not_in_twin);
-    } else {
-      pages.insert(pages.end(), not_in_twin.begin(), not_in_twin.end());
-      if (method == SnapshotMethod::Twin) method = SnapshotMethod::Stop;
-    }
+    if (twin_.pid == 0) method = SnapshotMethod::Stop;
   }
-  if (!copy(pid_, pages, copied) || !copy(pid_, shared, copied)) return kEnded;
+  switch (method) {
+  case SnapshotMethod::Twin: pages = touched_but_not_in_twin(); break; // it is asked itself for the rest, later
+  case SnapshotMethod::Live:
+    pages = take_changed(true);
+    leave_to_twin_if_less_trouble(stopped, pages);
+    break;
+  default: pages = all_touched(); break;
+  }
+  if (!copy(pages, copied) || !copy(shared, copied)) return kEnded;
   return Unit{};
 }
 
-Result<> SnapshotTaker::finish_twin() {
+Result<> SnapshotTaker::take_moment(const Request& request, Moment& moment) {
+  const std::uint64_t begin_ns = monotonic_ns();
+  Result<StoppedProcess> stopped = StoppedProcess::stop(pid_);
+  if (stopped) moment.cut = find_cut(stopped.value());
+  Result<> done = !stopped ? Result<>(stopped.error()) : moment.cut ? Result<>(Unit{}) : Result<>(kEnded);
+  if (done) done = copy_in_stop(stopped.value(), request, moment);
+  if (done) moment.threads = stopped.value().states();
+  if (stopped) stopped.value().release();
+  host_.let_go();
+  moment.pause_us = (monotonic_ns() - begin_ns) / 1000;
+  return done;
+}
+
+Result<> SnapshotTaker::finish_twin(SnapshotMethod method) {
   if (twin_.pid == 0) return Unit{};
+  if (method == SnapshotMethod::Twin) {
+    // What it holds is found here and not while the program stands still, which would take longer than to make it.
+    UniqueFd own = std::exchange(pagemap_, open_pagemap(twin_.pid));
+    of_twin_ = all_touched();
+    pagemap_ = std::move(own);
+  }
+  std::erase_if(of_twin_, [&](const PageRange& range) { return overlaps(wishes_.not_dumped, range); });
   const bool read = store(twin_.pid, of_twin_);
   StoppedProcess::end_twin(pid_, std::exchange(twin_, {}));
   of_twin_.clear();
@@ -311,6 +370,14 @@ std::vector<PageRun> SnapshotTaker::all_runs() {
   return runs;
 }
 
+// What was mapped a moment ago may be a secret; of what was copied in the stop or is in a twin nothing has been stored yet.
+void SnapshotTaker::leave_out_secrets() {
+  wishes_ = read_wishes();
+  for (PlannedRegion& region : plan_) {
+    if (region.is_private() && overlaps(wishes_.not_dumped, region.addresses())) region.treatment = Treatment::LeftOut;
+  }
+}
+
 Result<MemorySnapshot> SnapshotTaker::take(const Request& request) {
   const std::uint64_t begin_ns = monotonic_ns();
   const std::uint64_t pages_before = store_.pages_written();
@@ -319,48 +386,37 @@ Result<MemorySnapshot> SnapshotTaker::take(const Request& request) {
   snapshot.name = request.name;
   snapshot.method = choose(request);
   if (snapshot.method == SnapshotMethod::Live && !copy_while_running()) return kEnded;
-  Copied copied;
-  std::optional<SnapshotCut> cut;
   if (!host_.attend()) return kEnded;
-  const std::uint64_t pause_ns = monotonic_ns();
-  {
-    Result<StoppedProcess> stopped = StoppedProcess::stop(pid_);
-    if (stopped) cut = find_cut(stopped.value());
-    Result<> done = !stopped ? Result<>(stopped.error()) : cut ? Result<>(Unit{}) : Result<>(kEnded);
-    if (done) done = copy_in_stop(stopped.value(), snapshot.method, copied);
-    if (done) snapshot.threads = stopped.value().states();
-    if (stopped) stopped.value().release();
-    host_.let_go();
-    if (!done) {
-      (void)finish_twin();
-      begin_anew();
-      return done.error();
-    }
+  Moment moment{.method = snapshot.method};
+  moment.copied.most_bytes = std::min(request.most_copied, available_bytes() / kSpare);
+  Result<> done = Unit{};
+  // A twin, and a thread that could not be stopped in time, are ours until the thread ends that stopped the program.
+  std::thread([&] {
+    done = take_moment(request, moment);
+    if (!request.with_not_dumped) leave_out_secrets();
+    const Result<> twin_read = finish_twin(moment.method);
+    if (done) done = twin_read;
+  }).join();
+  if (!done) {
+    begin_anew();
+    return done.error();
   }
-  snapshot.pause_us = (monotonic_ns() - pause_ns) / 1000;
-  // What was mapped a moment ago may be a secret; nothing of it has been stored yet.
-  if (!request.with_not_dumped) {
-    wishes_ = read_wishes();
-    for (PlannedRegion& region : plan_) {
-      if (region.is_private() && overlaps(wishes_.not_dumped, region.addresses()))
-        region.treatment = Treatment::LeftOut;
-    }
-  }
+  snapshot.method = moment.method;
+  snapshot.pause_us = moment.pause_us;
+  snapshot.threads = std::move(moment.threads);
   const std::string auxiliary = read_small_file("/proc/" + std::to_string(pid_) + "/auxv");
   snapshot.auxiliary.assign(std::as_bytes(std::span(auxiliary)).begin(), std::as_bytes(std::span(auxiliary)).end());
-  store(copied);
-  const Result<> twin_read = finish_twin();
+  store(moment.copied);
   store_.flush();
-  if (!twin_read || store_.failed()) {
+  if (store_.failed()) {
     begin_anew();
-    return twin_read ? Error{ErrorCode::Io, "the tape could not take the memory; the snapshot was dropped"}
-                     : twin_read.error();
+    return Error{ErrorCode::Io, "the tape could not take the memory; the snapshot was dropped"};
   }
   std::vector<PageRun> runs = all_runs();
   snapshot.number = ++number_;
-  snapshot.event = cut->event;
-  snapshot.time_us = cut->time_us;
-  for (const SnapshotCut::Moving& moving : cut->moving) snapshot.in_flight.push_back(moving.block);
+  snapshot.event = moment.cut->event;
+  snapshot.time_us = moment.cut->time_us;
+  for (const SnapshotCut::Moving& moving : moment.cut->moving) snapshot.in_flight.push_back(moving.block);
   for (const PlannedRegion& region : plan_) {
     if (region.treatment != Treatment::Skip) snapshot.regions.push_back(region.range);
   }

@@ -5,7 +5,7 @@
 //   stop    program runs   |stop, copy all|   runs on
 //
 // From one snapshot to the next it remembers which page of the program is which on the tape, so that only new ones are written; after a live
-// one it also knows which have changed since. All calls come from one thread, which is the only one to stop the program.
+// one it also knows which have changed since. One thread at a time; nobody else stops the program.
 #pragma once
 
 #include <sys/types.h>
@@ -65,6 +65,8 @@ public:
     std::string name{};
     SnapshotMethod method = SnapshotMethod::Unknown; // whichever disturbs least
     bool with_not_dumped = false;                    // also what the program asked not to have in dumps
+    std::uint64_t most_copied = std::uint64_t{1}
+                                << 30; // kept in our memory while it stands still; the rest is packed meanwhile
   };
   // Refused with a sentence; then nothing of it counts. names() are those of its regions.
   Result<MemorySnapshot> take(const Request& request);
@@ -82,6 +84,7 @@ private:
     };
     std::vector<std::byte> bytes{};
     std::vector<Piece> pieces{};
+    std::uint64_t most_bytes = 0;
   };
 
   bool look(bool with_not_dumped);
@@ -97,15 +100,24 @@ private:
   // Whether it was there at an earlier call.
   bool is_known_constant(PageRange mapping);
   std::vector<PageRange> touched(const PlannedRegion& region);
-  std::vector<PageRange> all_touched(bool clear);
+  // Of all private mappings, or of those that the twin has; they are unknown from now on.
+  std::vector<PageRange> all_touched();
+  std::vector<PageRange> touched_but_not_in_twin();
   std::vector<PageRange> shared_pages();
   std::optional<SnapshotCut> find_cut(StoppedProcess& stopped);
-  bool copy(pid_t from, std::span<const PageRange> ranges, Copied& copied);
+  bool copy(std::span<const PageRange> ranges, Copied& copied);
   bool store(pid_t from, std::span<const PageRange> ranges);
   void store(const Copied& copied);
   void put(std::uint64_t address, std::span<const std::byte> bytes);
-  Result<> copy_in_stop(StoppedProcess& stopped, SnapshotMethod& method, Copied& copied);
-  Result<> finish_twin();
+  struct Moment;
+  // The program stands still, but for the end of a twin.
+  Result<> take_moment(const Request& request, Moment& moment);
+  Result<> copy_in_stop(StoppedProcess& stopped, const Request& request, Moment& moment);
+  // Of the program that was there at first: no other was executed in its place.
+  bool is_there() const;
+  void leave_to_twin_if_less_trouble(StoppedProcess& stopped, std::vector<PageRange>& pages);
+  Result<> finish_twin(SnapshotMethod method);
+  void leave_out_secrets();
   std::vector<PageRun> all_runs();
 
   pid_t pid_;

@@ -191,7 +191,7 @@ Result<StoppedProcess> StoppedProcess::stop(pid_t pid) {
   }
   if (process.threads_.empty())
     return Error{ErrorCode::NotFound,
-                 known.empty() ? "the program has ended" : "no thread of the program could be stopped"};
+                 has_ended(pid, pid) ? "the program has ended" : "no thread of the program could be stopped"};
   process.take_signal_first();
   return process;
 }
