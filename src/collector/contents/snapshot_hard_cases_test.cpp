@@ -307,13 +307,13 @@ TEST_P(HardCase, AProgramThatHasJustForkedAndOneThatSharesItsMemory) {
 TEST_P(HardCase, AThreadInTheMiddleOfAReallocRunsOnUntilItIsThrough) {
   const ForkedChild child([](Voice voice) { echo(voice); });
   EXPECT_EQ(child.ask(1), 1);
-  for (const std::size_t cuts : {std::size_t{3}, std::size_t{100'000}}) {
+  for (const std::size_t cuts : {std::size_t{1}, std::size_t{100'000}}) {
     Meanwhile host;
     host.cuts.assign(cuts, {.event = 5, .time_us = 6, .moving = {{.thread = child.pid(), .block = 0x1230}}});
     SnapshotTaker taker(child.pid(), host);
     TAKE_OR_SKIP(taken, taker, {.name = "one", .method = GetParam()});
-    if (cuts == 3) {
-      EXPECT_EQ(host.tape.cuts, 4);
+    if (cuts == 1) {
+      EXPECT_EQ(host.tape.cuts, 2);
       EXPECT_TRUE(taken.value().in_flight.empty());
     } else {
       EXPECT_EQ(taken.value().in_flight, std::vector<std::uint64_t>{0x1230}) << "it takes too long";

@@ -301,10 +301,10 @@ void SnapshotTaker::leave_to_twin_if_less_trouble(StoppedProcess& stopped, std::
   if (read_ns < resident / kPageBytes * kCloneNsPerPage + kLeastCloneNs || available_bytes() < resident) return;
   twin_ = stopped.make_twin();
   if (twin_.pid == 0) return;
-  const auto not_in_twin =
-      std::ranges::partition(pages, [&](const PageRange& range) { return overlaps(wishes_.not_forked, range); });
-  of_twin_.assign(not_in_twin.begin(), not_in_twin.end());
-  pages.erase(not_in_twin.begin(), not_in_twin.end());
+  const auto in_twin = std::partition(pages.begin(), pages.end(),
+                                      [&](const PageRange& range) { return overlaps(wishes_.not_forked, range); });
+  of_twin_.assign(in_twin, pages.end());
+  pages.erase(in_twin, pages.end());
 }
 
 Result<> SnapshotTaker::copy_in_stop(StoppedProcess& stopped, const Request& request, Moment& moment) {
