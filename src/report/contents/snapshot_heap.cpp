@@ -84,15 +84,15 @@ Result<std::unique_ptr<SnapshotHeap>> SnapshotHeap::make(const TapeReader& tape,
 }
 
 const Reachability& SnapshotHeap::reachability() {
-  if (!reachability_) reachability_ = reachability_with({});
+  if (!reachability_) reachability_ = reachability_with({}, released_later_);
   return *reachability_;
 }
 
-Reachability SnapshotHeap::reachability_with(ReachOptions options) {
+Reachability SnapshotHeap::reachability_with(ReachOptions options, LeakTotals& released_later) {
   std::vector<std::uint64_t> in_use(options.in_use.begin(), options.in_use.end());
   in_use.insert(in_use.end(), memory_.facts().in_flight.begin(), memory_.facts().in_flight.end());
   options.in_use = in_use;
-  released_later_ = {};
+  released_later = {};
   Reachability reach = Reachability::of(view(), *known_, options);
   if (options.strict) return reach;
   std::unordered_map<std::uint64_t, std::uint32_t> doubted;
@@ -102,8 +102,8 @@ Reachability SnapshotHeap::reachability_with(ReachOptions options) {
   if (released.empty()) return reach;
   for (const std::uint32_t block : released) {
     in_use.push_back(ranks_->begin(block));
-    ++released_later_.blocks;
-    released_later_.bytes += ranks_->bytes(block);
+    ++released_later.blocks;
+    released_later.bytes += ranks_->bytes(block);
   }
   options.in_use = in_use;
   return Reachability::of(view(), *known_, options);

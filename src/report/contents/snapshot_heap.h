@@ -43,10 +43,10 @@ public:
 
   // A block that seems to be lost and was released later is not: the program still knew where it was, in a way that cannot be seen.
   const Reachability& reachability();
-  // The same with other options; `in_use` is added to. When strict, what happened later does not count.
-  Reachability reachability_with(ReachOptions options);
-  // What of it counts as reachable only because it was released later. After reachability() or reachability_with(): the last answer.
+  // What of it counts as reachable only because it was released later; after reachability().
   const LeakTotals& released_later() const { return released_later_; }
+  // The same with other options; `in_use` is added to. When strict, what happened later does not count.
+  Reachability reachability_with(ReachOptions options, LeakTotals& released_later);
   const ShortestPaths& paths();
   const Dominators& dominators();
 

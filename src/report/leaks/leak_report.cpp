@@ -29,9 +29,9 @@ public:
   ReportMaker(const TapeView& view, SnapshotHeap& heap, HeapCursor& at, const LeakWishes& wishes,
               const LeakSelection& selection)
       : view_(view), heap_(heap), at_(at), selection_(selection),
-        own_(wishes.plain()
-                 ? std::nullopt
-                 : std::optional(heap.reachability_with({.strict = wishes.strict, .stacks = wishes.stacks}))),
+        own_(wishes.plain() ? std::nullopt
+                            : std::optional(heap.reachability_with({.strict = wishes.strict, .stacks = wishes.stacks},
+                                                                   released_later_))),
         reach_(own_ ? *own_ : heap.reachability()) {}
 
   LeakReport make() {
@@ -39,7 +39,7 @@ public:
          {LeakClass::Reachable, LeakClass::Possibly, LeakClass::Definitely, LeakClass::Indirectly})
       of(report_, each) = reach_.totals(each);
     report_.only_from_stacks = reach_.only_from_stacks();
-    report_.released_later = heap_.released_later();
+    report_.released_later = own_ ? released_later_ : heap_.released_later();
     std::vector<LossCause> causes = loss_causes(heap_.view(), reach_);
     select(causes);
     add_sites(causes);
@@ -147,6 +147,7 @@ private:
   SnapshotHeap& heap_;
   HeapCursor& at_;
   LeakSelection selection_;
+  LeakTotals released_later_{}; // of own_
   std::optional<Reachability> own_;
   const Reachability& reach_;
   LeakReport report_;
