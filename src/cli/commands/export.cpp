@@ -50,10 +50,10 @@ constexpr CommandHelp kHelp{.usage = "heaptape export --format FORMAT [options] 
   csv         a row per stack, or per event with --events
   html        one page with everything, for any browser, offline
   svg         a flame graph for any browser: click zooms, / searches
-Of a snapshot of memory, the last one or that of --at ('heaptape snapshots' lists them):
-  core          an ELF core file: gdb, lldb, readelf ('heaptape gdb TAPE' is shorter)
-  heapsnapshot  blocks and what holds them, for the memory panel of Chrome's DevTools
-  jsonl         mappings, threads, roots, blocks, references: a JSON object per line
+Of the last snapshot of memory up to --at ('heaptape snapshots' lists them):
+  core          an ELF core file: gdb, lldb ('heaptape gdb TAPE' is shorter)
+  heapsnapshot  blocks and what holds them: Chrome's DevTools, panel Memory
+  jsonl         mappings, threads, roots, blocks, references: an object per line
 
 Without --format, the name given with -o decides: .html, .svg, .csv, .folded, .pb.gz, .core,
 .heapsnapshot, .jsonl.

@@ -48,7 +48,7 @@ PROGRAM is the executable (default: the one named on the tape). Everything after
 
 Examples:
   heaptape gdb server.tape
-  heaptape gdb --at loaded server.tape -- -batch -ex 'thread apply all bt' -ex 'heaptape trace p'
+  heaptape gdb --at loaded server.tape -- -batch -ex 'heaptape trace p'
   heaptape gdb server.tape core.4711
   heaptape gdb server.tape core.4711 -- -batch -ex bt -ex 'heaptape where p'
   heaptape gdb -p 4711
