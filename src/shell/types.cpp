@@ -6,6 +6,7 @@
 
 #include "base/number_text.h"
 #include "report/contents/block_types.h"
+#include "report/contents/retained_types.h"
 #include "report/text/json_writer.h"
 #include "shell/all_commands.h"
 #include "shell/contents_text.h"
@@ -31,11 +32,12 @@ std::string_view source_text(TypeSource source) {
 
 struct TypeRow {
   std::uint32_t type = 0;
-  std::uint64_t blocks = 0, bytes = 0;
+  std::uint64_t blocks = 0, bytes = 0, retained_bytes = 0;
   std::uint64_t example = 0; // address of one of them
 };
 
-std::vector<TypeRow> rows_of(const BlockTypes& types, const BlockRanks& ranks) {
+std::vector<TypeRow> rows_of(const BlockTypes& types, SnapshotHeap& heap) {
+  const BlockRanks& ranks = heap.ranks();
   std::vector<TypeRow> rows(types.size());
   for (std::uint32_t block = 0; block < ranks.size(); ++block) {
     TypeRow& row = rows[types.type_of(block)];
@@ -43,6 +45,8 @@ std::vector<TypeRow> rows_of(const BlockTypes& types, const BlockRanks& ranks) {
     if (row.blocks++ == 0) row.example = ranks.begin(block);
     row.bytes += ranks.bytes(block);
   }
+  const std::vector<std::uint64_t> retained = retained_by_type(heap.dominators(), types.by_block(), types.size());
+  for (TypeRow& row : rows) row.retained_bytes = retained[row.type];
   std::erase_if(rows, [](const TypeRow& row) { return row.blocks == 0; });
   std::ranges::stable_sort(rows, [](const TypeRow& a, const TypeRow& b) {
     return a.bytes != b.bytes ? a.bytes > b.bytes : a.blocks > b.blocks;
@@ -56,7 +60,7 @@ std::string types_json(const MemorySnapshot& snapshot, const BlockTypes& types, 
   for (const TypeRow& row : rows) {
     json.begin_object().field("type", std::string_view(types[row.type].name));
     json.field("known_by", source_name(types[row.type].source)).field("blocks", row.blocks).field("bytes", row.bytes);
-    json.field("example", std::string_view(hex(row.example))).end_object();
+    json.field("retained_bytes", row.retained_bytes).field("example", std::string_view(hex(row.example))).end_object();
   }
   json.end_array().end_object();
   return json.text() + "\n";
@@ -89,20 +93,22 @@ Result<> types(Session& session, Call& call, Printer& out) {
   const BlockTypes& known = *found.value();
   const Result<SnapshotHeap*> heap = session.memory_graph();
   if (!heap) return heap.error();
-  const std::vector<TypeRow> rows = rows_of(known, heap.value()->ranks());
+  const std::vector<TypeRow> rows = rows_of(known, *heap.value());
   const MemorySnapshot& snapshot = heap.value()->memory().facts();
   if (as_json) {
     out.print(types_json(snapshot, known, rows));
     return Unit{};
   }
   std::string text = snapshot_text(session, snapshot) + "\n" + shares_text(known, rows) + "\n" +
-                     session.style.dim(fmt::format("{:>10} {:>12}  {:<8}  {}", "blocks", "bytes", "known by", "type")) +
+                     session.style.dim(fmt::format("{:>10} {:>12} {:>12}  {:<8}  {}", "blocks", "bytes", "retained",
+                                                   "known by", "type")) +
                      "\n";
   std::uint64_t shown = 0;
   for (const TypeRow& row : rows) {
     if (shown++ == most.value()) break;
-    text += fmt::format("{:>10} {:>12}  {:<8}  {}\n", with_separators(row.blocks), bytes_text(row.bytes),
-                        source_name(known[row.type].source), printable(known[row.type].name));
+    text += fmt::format("{:>10} {:>12} {:>12}  {:<8}  {}\n", with_separators(row.blocks), bytes_text(row.bytes),
+                        bytes_text(row.retained_bytes), source_name(known[row.type].source),
+                        printable(known[row.type].name));
   }
   if (rows.size() > most.value())
     text += fmt::format("  … {} more; -n shows them\n", with_separators(rows.size() - most.value()));
@@ -152,8 +158,9 @@ const Command kTypesCommand{
     .arguments = "",
     .summary = "what the heap consists of by types of blocks, at the last snapshot of memory",
     .help = "Number and bytes of the blocks of each type, most bytes first, and how the type\n"
-            "is known. Blocks whose type is not known are named after the function that made\n"
-            "them: <sdsnewlen>.\n",
+            "is known. Retained are their bytes and those of all blocks that the program can\n"
+            "get at only through one of them. Blocks whose type is not known are named after\n"
+            "the function that made them: <sdsnewlen>.\n",
     .example = "types -n 10",
     .group = CommandGroup::Memory,
     .run = types,

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "analysis/memory/table_vector.h"
@@ -20,6 +21,7 @@ public:
 
   // A number below size(). Types that are named alike and known alike have one number.
   std::uint32_t type_of(std::uint32_t block) const { return type_of_[block]; }
+  std::span<const std::uint32_t> by_block() const { return type_of_; }
   std::size_t size() const { return types_.size(); }
   const BlockType& operator[](std::uint32_t type) const { return types_[type]; }
   const BlockType& of_block(std::uint32_t block) const { return types_[type_of_[block]]; }

@@ -69,9 +69,7 @@ Result<std::unique_ptr<SnapshotHeap>> SnapshotHeap::make(const TapeReader& tape,
   if (!ranks) return ranks.error();
   made->ranks_ = std::move(ranks).value();
   const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, 8U);
-  const bool cpython = !reading.all_words && std::ranges::any_of(tape.modules(), [](const Module& module) {
-    return base_name(module.path).starts_with("python3") || base_name(module.path).starts_with("libpython3");
-  });
+  const bool cpython = !reading.all_words && memory.has_cpython();
   Result<ReferenceGraph> graph =
       ReferenceGraph::of(memory.image(), *made->ranks_, {.threads = threads, .form = reading.form, .cpython = cpython});
   if (!graph) return graph.error();

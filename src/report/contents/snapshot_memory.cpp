@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/number_text.h"
+#include "base/path_text.h"
 
 namespace heaptape {
 
@@ -25,7 +26,11 @@ SnapshotMemory::SnapshotMemory(const TapeReader& tape, std::size_t snapshot, Sym
       options_(std::move(options)), pages_(tape),
       image_(tape.snapshots().pages(snapshot), pages_,
              [this](std::uint64_t address, std::span<std::byte> page) { return read_file_page(address, page); }),
-      cursor_(image_) {}
+      cursor_(image_) {
+  has_cpython_ = std::ranges::any_of(tape.modules(), [](const Module& module) {
+    return base_name(module.path).starts_with("python3") || base_name(module.path).starts_with("libpython3");
+  });
+}
 
 const MappedRange* SnapshotMemory::region_at(std::uint64_t address) const {
   const auto after =

@@ -41,6 +41,8 @@ public:
   std::span<const std::string> region_names() const { return names_.texts(); }
   const ModuleMap& modules() const { return modules_; }
   const SymbolOptions& options() const { return options_; }
+  // The program runs CPython, or has it inside.
+  bool has_cpython() const { return has_cpython_; }
 
 private:
   bool read_file_page(std::uint64_t address, std::span<std::byte> page);
@@ -49,6 +51,7 @@ private:
   const MapNames& names_;
   ModuleMap modules_;
   SymbolOptions options_;
+  bool has_cpython_ = false;
   TapePages pages_;
   std::mutex mutex_; // of files_
   std::map<std::pair<std::string, std::vector<std::uint8_t>>, std::optional<MappedFile>> files_;

@@ -26,7 +26,7 @@ std::optional<TypeReader::OfHead> TypeReader::of_head(const Head& head, std::uin
   if (head[0] != 0 && head[0] < bytes / 8 && (bytes - 8) % head[0] == 0) {
     if (const std::string* const type = object_type(head[1])) return OfHead{type, TypeSource::Vtable, true};
   }
-  if (const auto object = python_.object_in(head, bytes))
+  if (const auto object = memory_.has_cpython() ? python_.object_in(head, bytes) : std::nullopt)
     return OfHead{object->type, TypeSource::Runtime, false, object->offset};
   return std::nullopt;
 }
