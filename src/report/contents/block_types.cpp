@@ -115,7 +115,11 @@ private:
         [&](std::uint32_t block, std::uint64_t address, std::span<const std::byte> bytes) {
           if (address != ranks_.begin(block)) return true; // the rest of one that was looked at
           TypeReader::Head head{};
-          std::memcpy(head.data(), bytes.data(), std::min(bytes.size(), sizeof head) / 8 * 8);
+          const std::size_t size = std::min<std::uint64_t>(ranks_.end(block) - address, sizeof head) / 8 * 8;
+          if (bytes.size() >= size)
+            std::memcpy(head.data(), bytes.data(), size);
+          else // it goes on in another piece of memory
+            heap_.memory().cursor().read(address, std::as_writable_bytes(std::span(head)).first(size));
           if (const auto type = reader_.of_head(head, ranks_.bytes(block)))
             made_.type_of_[block] = number_of_head(*type);
           return true;
