@@ -146,13 +146,15 @@ void HeapSnapshotNodes::add_held(const ContentsInput& input, const Dominators& d
 }
 
 std::span<const std::uint32_t> HeapSnapshotNodes::held_by(std::uint32_t block) const {
-  const auto found = std::ranges::equal_range(held_, block, {}, &Held::holder);
-  return std::span(held_blocks_).subspan(static_cast<std::size_t>(found.begin() - held_.begin()), found.size());
+  const auto first = std::ranges::lower_bound(held_, block, {}, &Held::holder);
+  const auto last = std::ranges::upper_bound(held_, block, {}, &Held::holder);
+  return std::span(held_blocks_)
+      .subspan(static_cast<std::size_t>(first - held_.begin()), static_cast<std::size_t>(last - first));
 }
 
 std::span<const FoldedNode> HeapSnapshotNodes::folded_in(std::uint32_t block) const {
-  const auto found = std::ranges::equal_range(folded_, block, {}, &FoldedNode::holder);
-  return {found.begin(), found.end()};
+  return {std::ranges::lower_bound(folded_, block, {}, &FoldedNode::holder),
+          std::ranges::upper_bound(folded_, block, {}, &FoldedNode::holder)};
 }
 
 } // namespace heaptape
