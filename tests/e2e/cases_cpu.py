@@ -228,7 +228,8 @@ def samples_end_where_the_sandbox_begins(test):
 @case
 def generated_code_is_sampled(test):
     node = installed("node")
-    script = "let s = 0; for (let r = 0; r < 60; ++r) for (let i = 0; i < 2e6; ++i) s = (s + i * r) % 1000003; console.log(s)"
+    loop = "for (let i = 0; i < 2e6; ++i) s = (s + i) % 1000003"
+    script = f"let s = 0; while (process.cpuUsage().user < 5e5) {loop}; console.log('done')"
     outcome, _ = test.same([node, "-e", script], env=PROFILED)
     check(outcome.tape.facts()["cpu_samples"] > 10, "samples")
 
@@ -236,7 +237,9 @@ def generated_code_is_sampled(test):
 @case
 def python_is_sampled(test):
     python = "/usr/bin/python3"
-    outcome, _ = test.same([python, "-c", "print(sum(len(str(i)) for i in range(600000)))"], env=PROFILED)
+    # As long as it takes on any machine.
+    script = "import time\nwhile time.process_time() < 0.5: sum(len(str(i)) for i in range(1000))\nprint('done')"
+    outcome, _ = test.same([python, "-c", script], env=PROFILED)
     check(outcome.tape.facts()["cpu_samples"] > 10, "samples")
 
 
