@@ -172,6 +172,21 @@ def a_tape_without_memory_says_how_to_take_a_snapshot(test):
 
 
 @case
+def a_copy_of_the_tape_without_contents_holds_all_but_memory(test):
+    standing = Standing(test)
+    standing.finish()
+    copy = standing.export("tape", "--without-contents")
+    equal(copy.stat().st_mode & 0o777, 0o600, "mode")
+    equal([row["contents"] for row in json.loads(demand("snapshots", copy, "--json"))["snapshots"]], [False], "snapshots")
+    equal(demand("dump", copy), demand("dump", standing.tape), "events")
+    equal(demand("top", copy), demand("top", standing.tape), "costs")
+    check(copy.stat().st_size < os.stat(standing.tape).st_size, "the copy is as large as the tape")
+    equal(ask("index", copy).stderr.count("already has an index"), 1, "the copy's index")
+    same = ask("export", "--without-contents", "-o", standing.tape, "--force", standing.tape)
+    check(same.returncode == 2 and "is the tape itself" in same.stderr, same.stderr)
+
+
+@case
 def a_heap_snapshot_keeps_the_rules_of_its_format(test):
     standing = Standing(test)
     standing.finish()

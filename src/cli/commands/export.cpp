@@ -12,6 +12,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/export_contents.h"
 #include "cli/commands/export_file.h"
+#include "cli/commands/export_tape.h"
 #include "cli/options/command_line.h"
 #include "cli/options/report_options.h"
 #include "cli/terminal/console.h"
@@ -54,9 +55,11 @@ Of the last snapshot of memory up to --at ('heaptape snapshots' lists them):
   core          an ELF core file: gdb, lldb ('heaptape gdb TAPE' is shorter)
   heapsnapshot  blocks and what holds them: Chrome's DevTools, panel Memory
   jsonl         mappings, threads, roots, blocks, references: an object per line
+And the tape itself, to pass on:
+  tape          what can be read of it; --without-contents leaves out memory
 
 Without --format, the name given with -o decides: .html, .svg, .csv, .folded, .pb.gz, .core,
-.heapsnapshot, .jsonl.
+.heapsnapshot, .jsonl, .tape.
 On a terminal and without -o, a file named after the tape is written; -o - prints.
 
 Examples:
@@ -95,6 +98,7 @@ Example:
 struct ExportOptions {
   TapeChoice tape;
   std::string format, output, value = "peak", label, at;
+  bool without_contents = false;
   bool force = false, blocks = false, events = false, cpu = false, all_frames = false, no_plumbing = false;
   std::uint32_t segment = 0;
   double threshold = 1.0;
@@ -249,10 +253,11 @@ std::optional<std::string> misplaced_option(const OptionList& list, const std::s
     const char* option;
     std::vector<std::string> formats;
   };
-  const Owners all[] = {{"--value", {"folded", "svg"}}, {"--blocks", {"folded", "svg"}},
-                        {"--label", {"gprof2dot"}},     {"--events", {"csv"}},
-                        {"--threshold", {"massif"}},    {"--all-frames", {"html"}},
-                        {"--no-plumbing", {"folded"}},  {"--at", {"core", "heapsnapshot", "jsonl"}}};
+  const Owners all[] = {{"--value", {"folded", "svg"}},  {"--blocks", {"folded", "svg"}},
+                        {"--label", {"gprof2dot"}},      {"--events", {"csv"}},
+                        {"--threshold", {"massif"}},     {"--all-frames", {"html"}},
+                        {"--no-plumbing", {"folded"}},   {"--at", {"core", "heapsnapshot", "jsonl"}},
+                        {"--without-contents", {"tape"}}};
   for (const auto& [option, formats] : all) {
     if (!list.given(option) || std::find(formats.begin(), formats.end(), format) != formats.end()) continue;
     return fmt::format("{} is only for the format{} {}", option, formats.size() == 1 ? "" : "s",
@@ -320,7 +325,7 @@ int export_as(const char* command, const CommandHelp& help, std::string_view usu
   OptionList list(command);
   list.text("-f,--format FORMAT", options.format, "one of the formats below")
       .one_of({"pprof", "folded", "gprof2dot", "massif", "callgrind", "dhat", "speedscope", "heaptrack", "csv", "html",
-               "svg", "core", "heapsnapshot", "jsonl"});
+               "svg", "core", "heapsnapshot", "jsonl", "tape"});
   list.text("-o,--output FILE", options.output, "write to this file instead of standard output");
   list.flag("--force", options.force, "overwrite FILE if it exists");
   reading.add_names(list);
@@ -340,14 +345,19 @@ int export_as(const char* command, const CommandHelp& help, std::string_view usu
   list.flag("--no-plumbing", options.no_plumbing, "folded: without plumbing, charged to its callers");
   list.flag("--cpu", options.cpu, "pprof, folded, callgrind, speedscope, svg: CPU time, not the heap");
   list.number("--segment N", options.segment, "with --cpu: only this segment").between(1, 1'000'000'000);
+  list.flag("--without-contents", options.without_contents, "tape: leave out what the program's memory held");
   options.tape.add(list);
   if (const auto status = parse(list, help, arguments)) return *status;
 
+  const bool named_tape = usual_format.empty() && options.output.ends_with(".tape");
+  const bool as_tape = options.format.empty() ? named_tape : options.format == "tape";
   const ContentsFormat* const contents = find_contents_format(options.format, options.output);
   const Format* format = find_format(options.format, options.output);
-  if (format == nullptr && contents == nullptr) format = find_format(std::string(usual_format), {});
+  if (format == nullptr && contents == nullptr && !as_tape) format = find_format(std::string(usual_format), {});
   std::optional<std::string> mistake;
-  if (contents != nullptr)
+  if (as_tape)
+    mistake = misplaced_option(list, options.format = "tape");
+  else if (contents != nullptr)
     mistake = misplaced_option(list, options.format = contents_format_name(*contents));
   else if (format == nullptr)
     mistake = "no format given; pass --format html, svg, pprof, ... ('heaptape export --help' lists them)";
@@ -359,6 +369,7 @@ int export_as(const char* command, const CommandHelp& help, std::string_view usu
     return kTrouble;
   }
 
+  if (as_tape) return export_as_tape(options.tape, {options.output, options.force, !options.without_contents});
   Result<TapeView> view = reading.open(options.tape);
   if (!view) return fail(view.error());
   if (contents != nullptr)
