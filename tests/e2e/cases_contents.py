@@ -1,8 +1,10 @@
 """Snapshots of what memory holds: taken by themselves and on demand, by every method, and read back."""
 
+import ctypes
 import json
+import os
 
-from harness import case, check, each, equal, main, program, wait_until
+from harness import case, check, each, equal, main, need, program, wait_until
 from talker import Talker, ask
 from tape import demand
 from waiting import Waiting
@@ -55,6 +57,51 @@ def a_tape_without_memory_says_how_to_get_some(test):
     answer = ask("bytes", talker.tape.path, hex(talker.live))
     check(answer.returncode != 0, answer.stdout)
     check("holds no memory" in answer.stderr and "--contents" in answer.stderr, answer.stderr)
+
+
+class Tracer:
+    """Holds a process as a debugger does, without stopping it."""
+
+    SEIZE, DETACH, INTERRUPT = 0x4206, 17, 0x4207
+
+    def __init__(self, pid):
+        self.pid = pid
+        self.call = ctypes.CDLL(None, use_errno=True).ptrace
+        self.call.argtypes = [ctypes.c_long] * 4
+        need(self.call(self.SEIZE, pid, 0, 0) == 0, "the test may not trace processes here")
+
+    def let_go(self):
+        self.call(self.INTERRUPT, self.pid, 0, 0)
+        os.waitpid(self.pid, 0x40000000)  # __WALL
+        equal(self.call(self.DETACH, self.pid, 0, 0), 0, "detach")
+
+
+@case
+def where_memory_cannot_be_copied_the_moment_is_named_all_the_same(test):
+    talker = Talker(test)
+    tracer = Tracer(talker.pid)
+    taken = ask("snapshot", "-p", talker.pid, "held", "--contents")
+    equal(taken.returncode, 3, taken.stderr)
+    check("'held' is a moment without memory" in taken.stderr and "holds the program" in taken.stderr, taken.stderr)
+    tracer.let_go()
+    equal(ask("snapshot", "-p", talker.pid, "free", "--contents").returncode, 0, "the status after it was let go")
+    equal(talker.finish().status, 5, "the program's status")
+    rows = [(row["name"], row["contents"]) for row in snapshots_of(talker.tape.path)]
+    equal(rows, [("held", False), ("free", True)], "snapshots")
+
+
+@case
+def snapshots_end_at_their_limit_and_the_recording_goes_on(test):
+    talker = Talker(test, options=("--snapshot-limit", "10K"))
+    for name in ("one", "two"):
+        taken = ask("snapshot", "-p", talker.pid, name, "--contents")
+        equal(taken.returncode, 3, taken.stderr)
+        check("limit of 10.0 kB (--snapshot-limit)" in taken.stderr, taken.stderr)
+    talker.do("grow 3")
+    outcome = talker.finish()
+    equal(outcome.status, 5, "the program's status")
+    equal([row["contents"] for row in snapshots_of(talker.tape.path)], [False, False], "snapshots")
+    talker.tape.verify()
 
 
 @case

@@ -25,7 +25,10 @@ constexpr CommandHelp kSnapshotHelp{
         "Sets a snapshot on the tape of a running program: a named moment for 'heaptape report --snapshots', "
         "--deltas and --cumulative. With --contents, what its memory holds at that moment is copied onto the tape: "
         "heap, stacks, globals and registers.",
-    .more = R"(How the memory is copied (--method):
+    .more = R"(Where the memory cannot be copied, the moment is named all the same; a sentence says why,
+and the status is 3.
+
+How the memory is copied (--method):
   live  while the program runs; it stands still for milliseconds (Linux 6.7)
   twin  from a child that shares the program's memory, copy on write
   stop  while the program stands still
@@ -55,8 +58,7 @@ int control(OptionList& list, const CommandHelp& help, Arguments arguments, Ask 
   if (!pid) return fail(pid.error());
   const Result<LiveRecording> recording = ask(pid.value());
   if (!recording) return fail(recording.error());
-  done(recording.value());
-  return kOk;
+  return done(recording.value());
 }
 
 std::string moment_of(const LiveRecording& recording) {
@@ -85,6 +87,7 @@ int mark(Arguments arguments) {
       },
       [&](const LiveRecording& done) {
         say("marked '" + printable(name) + "' " + moment_of(done) + how_to_quote(name));
+        return kOk;
       });
 }
 
@@ -99,7 +102,7 @@ int snapshot(Arguments arguments) {
   list.text("--method HOW", method_text, "live, twin, stop or auto (default)").one_of({"auto", "live", "twin", "stop"});
   list.flag("--with-dontdump", with_not_dumped,
             "copy also what the program asked not to have in dumps (MADV_DONTDUMP)");
-  std::string outcome;
+  std::string outcome, missing;
   const auto take = [&](pid_t pid) -> Result<LiveRecording> {
     const SnapshotMethod method = method_text == "live"   ? SnapshotMethod::Live
                                   : method_text == "twin" ? SnapshotMethod::Twin
@@ -108,15 +111,21 @@ int snapshot(Arguments arguments) {
     Result<TakenContents> taken = take_contents(pid, note, method, with_not_dumped);
     if (!taken) return taken.error();
     outcome = taken.value().outcome;
+    missing = taken.value().missing;
     return taken.value().recording;
   };
   const auto ask = [&](pid_t pid) -> Result<LiveRecording> {
     return contents ? take(pid) : mark_now(pid, note, MarkKind::Snapshot);
   };
   const auto report = [&](const LiveRecording& done) {
+    if (!missing.empty()) {
+      say("snapshot '" + printable(note) + "' is a moment without memory: " + missing);
+      return kWithoutMemory;
+    }
     say("snapshot '" + printable(note) + "' " +
         (contents ? "with contents: " + outcome + ": " + printable(done.tape) : moment_of(done)) +
         (note != kUsualName ? how_to_quote(note) : ""));
+    return kOk;
   };
   return control(list, kSnapshotHelp, arguments, ask, report);
 }
@@ -125,6 +134,7 @@ int stop(Arguments arguments) {
   OptionList list("stop");
   return control(list, kStopHelp, arguments, stop_recording, [](const LiveRecording& done) {
     say("the recording of process " + std::to_string(done.pid) + " ended " + moment_of(done));
+    return kOk;
   });
 }
 
@@ -133,7 +143,10 @@ int flush(Arguments arguments) {
   Output output;
   const int status = control(
       list, kFlushHelp, arguments, [](pid_t program) { return flush_tape(program); },
-      [&](const LiveRecording& done) { output.print("{}\n", done.tape); });
+      [&](const LiveRecording& done) {
+        output.print("{}\n", done.tape);
+        return kOk;
+      });
   return output.finish() ? status : kTrouble;
 }
 

@@ -50,8 +50,8 @@ the program was not run.
 Options can come from the environment too: HEAPTAPE_OUTPUT, HEAPTAPE_FORCE=1,
 HEAPTAPE_QUIET=1, HEAPTAPE_FOLLOW=1, HEAPTAPE_FREE_STACKS=0, HEAPTAPE_MAX_DEPTH,
 HEAPTAPE_MAX_TAPE, HEAPTAPE_ON_FULL, HEAPTAPE_CPU, HEAPTAPE_HEAP=0, HEAPTAPE_ALLOC_FN,
-HEAPTAPE_FREE_FN, HEAPTAPE_SNAPSHOT, HEAPTAPE_TAPE=0, HEAPTAPE_LOG, HEAPTAPE_MAX_LIVE
-and so on.
+HEAPTAPE_FREE_FN, HEAPTAPE_SNAPSHOT, HEAPTAPE_SNAPSHOT_LIMIT, HEAPTAPE_WITH_DONTDUMP=1,
+HEAPTAPE_TAPE=0, HEAPTAPE_LOG, HEAPTAPE_MAX_LIVE and so on.
 HEAPTAPE_RUNTIME_DIR is the folder of the sockets by which other commands reach the
 recording ('heaptape ps'). This also records a program that is started without heaptape:
 LD_PRELOAD=/path/to/libheaptape.so PROGRAM.
@@ -179,7 +179,7 @@ int run(RecordRequest& request) {
 
 // Options that are read as text and then parsed by the same functions as their variables.
 struct OptionTexts {
-  std::string output, max_depth, max_tape, on_full, snapshot;
+  std::string output, max_depth, max_tape, on_full, snapshot, snapshot_limit;
   std::optional<std::string> cpu; // empty: as often as usual
 };
 
@@ -192,6 +192,10 @@ Result<> take_texts(const OptionTexts& texts, CollectorOptions& options) {
   if (auto taken = take_value("--max-depth", texts.max_depth, parse_depth, options.max_depth); !taken) return taken;
   if (auto taken = take_value("--max-tape", texts.max_tape, parse_bytes, options.max_tape_bytes); !taken) return taken;
   if (auto taken = take_value("--snapshot", texts.snapshot, parse_snapshot_triggers, options.snapshots); !taken)
+    return taken;
+  if (auto taken =
+          take_value("--snapshot-limit", texts.snapshot_limit, parse_bytes, options.snapshot_bounds.most_bytes);
+      !taken)
     return taken;
   const std::string cpu = texts.cpu && texts.cpu->empty() ? "100" : texts.cpu.value_or("");
   if (auto taken = take_value("--cpu", cpu, parse_cpu_hz, options.cpu_hz); !taken) return taken;
@@ -246,6 +250,10 @@ int record(Arguments arguments) {
   list.text("--snapshot WHEN", texts.snapshot,
             "copy the program's memory onto the tape: every:10s, growth:200M, events:1000000, peak, mark:NAME; several "
             "with commas between them");
+  list.text("--snapshot-limit SIZE", texts.snapshot_limit,
+            "take no more snapshots of memory when they have this size on the tape (default: 10G)");
+  list.flag("--with-dontdump", collector.snapshot_bounds.with_not_dumped,
+            "in snapshots of memory, also what the program asked not to have in dumps (MADV_DONTDUMP)");
   list.optional_text(
       "--cpu[=HZ]", texts.cpu,
       "also sample every thread HZ times per second of its CPU time: --cpu=HZ, 1 to 5000 (default: 100)");

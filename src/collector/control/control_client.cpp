@@ -157,7 +157,7 @@ Result<TakenContents> take_contents(pid_t program, const std::string& name, Snap
       kContentsMs);
   if (!answer) return answer.error();
   ControlReply reply = *std::move(answer).value().reply;
-  return TakenContents{std::move(reply.recording), std::move(reply.outcome)};
+  return TakenContents{std::move(reply.recording), std::move(reply.outcome), std::move(reply.missing)};
 }
 
 Result<LiveRecording> stop_recording(pid_t program) {

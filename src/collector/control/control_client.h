@@ -30,6 +30,7 @@ Result<LiveRecording> mark_now(pid_t program, const std::string& name, MarkKind 
 struct TakenContents {
   LiveRecording recording;
   std::string outcome; // what it is like, in words
+  std::string missing; // else why the moment, which is on the tape, holds no memory
 };
 Result<TakenContents> take_contents(pid_t program, const std::string& name, SnapshotMethod method,
                                     bool with_not_dumped);

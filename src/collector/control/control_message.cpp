@@ -10,9 +10,10 @@ namespace {
 
 constexpr std::uint32_t kRequestMagic = 0x7143'7448; // "HtCq"
 constexpr std::uint32_t kReplyMagic = 0x7243'7448;   // "HtCr"
-constexpr std::uint8_t kControlVersion = 3;
+constexpr std::uint8_t kControlVersion = 4;
 constexpr std::size_t kLongestText = 4096;    // a path
 constexpr std::size_t kLongestCommand = 3000; // so that all of it fits into one message
+constexpr std::size_t kLongestReason = 500;
 
 std::string_view kept(const std::string& text, std::size_t most) { return std::string_view(text).substr(0, most); }
 
@@ -56,7 +57,8 @@ std::vector<std::byte> encode_control(const ControlReply& reply) {
   writer.text(kept(recording.program, kLongestText));
   writer.text(kept(recording.tape, kLongestText));
   writer.text(kept(recording.command, kLongestCommand));
-  writer.text(kept(reply.outcome, kLongestCommand));
+  writer.text(kept(reply.outcome, kLongestReason));
+  writer.text(kept(reply.missing, kLongestReason));
   return bytes;
 }
 
@@ -95,6 +97,7 @@ std::optional<ControlReply> parse_control_reply(std::span<const std::byte> bytes
   recording.tape = reader.text();
   recording.command = reader.text();
   reply.outcome = reader.text();
+  reply.missing = reader.text();
   if (!reader.done()) return std::nullopt;
   return reply;
 }

@@ -58,6 +58,7 @@ struct ControlReply {
   std::string refusal{}; // a sentence for the user; empty: it was done
   LiveRecording recording{};
   std::string outcome{}; // what was done, in words; of Contents
+  std::string missing{}; // why the moment holds no memory; of Contents, empty: it does
   friend bool operator==(const ControlReply&, const ControlReply&) = default;
 };
 

@@ -77,6 +77,8 @@ Result<RecordOptions> options_from_environment(const char* const* environment) {
   read("HEAPTAPE_ALLOC_FN", parse_alloc_functions, collector.alloc_functions);
   read("HEAPTAPE_FREE_FN", parse_free_functions, collector.free_functions);
   read("HEAPTAPE_SNAPSHOT", parse_snapshot_triggers, collector.snapshots);
+  read("HEAPTAPE_SNAPSHOT_LIMIT", parse_bytes, collector.snapshot_bounds.most_bytes);
+  read("HEAPTAPE_WITH_DONTDUMP", parse_switch, collector.snapshot_bounds.with_not_dumped);
   read("HEAPTAPE_TAPE", parse_switch, collector.write_tape);
   if (failure) return *failure;
   if (!collector.heap && collector.cpu_hz == 0)
@@ -136,6 +138,9 @@ std::vector<std::string> recorder_variables(const RecordOptions& options, const 
     variables.push_back("HEAPTAPE_FREE_FN=" + functions_text(collector.free_functions));
   if (collector.max_tape_bytes != 0) variables.push_back(size_variable(collector.max_tape_bytes));
   if (collector.snapshots.any()) variables.push_back("HEAPTAPE_SNAPSHOT=" + collector.snapshots.text);
+  if (const std::uint64_t most = collector.snapshot_bounds.most_bytes; most != SnapshotBounds::kUsualBytes)
+    variables.push_back("HEAPTAPE_SNAPSHOT_LIMIT=" + std::to_string(most));
+  if (collector.snapshot_bounds.with_not_dumped) variables.push_back("HEAPTAPE_WITH_DONTDUMP=1");
   if (!collector.write_tape) variables.push_back("HEAPTAPE_TAPE=0");
   LiveOptions live = collector.live;
   // A log per process, whatever it is called.

@@ -9,6 +9,8 @@
 //   HEAPTAPE_ALLOC_FN     functions, separated by commas (--alloc-fn); HEAPTAPE_FREE_FN (--free-fn)
 //   HEAPTAPE_RUN          folder of the run that a followed program belongs to
 //   HEAPTAPE_SNAPSHOT     when snapshots of memory are taken (--snapshot)
+//   HEAPTAPE_SNAPSHOT_LIMIT  bytes on the tape for all of them (--snapshot-limit)
+//   HEAPTAPE_WITH_DONTDUMP   1: also memory that is not to be in dumps (--with-dontdump)
 //   HEAPTAPE_TAPE         0: no tape (--no-tape)        and those of live_options.h
 //
 //   HEAPTAPE_RUNTIME_DIR  folder of the control sockets (collector/control/control_folder.h)

@@ -99,6 +99,7 @@ TEST(RecorderVariables, OptionsSurviveTheWayThroughTheEnvironment) {
   collector.cpu_hz = 99;
   collector.heap = false;
   collector.on_full = wire::OnFull::Drop;
+  collector.snapshot_bounds = {.most_bytes = 5000, .with_not_dumped = true};
   RecorderLink link = kLink;
   link.memory = RecorderLink::Memory{101, 77};
   const Strings variables = recorder_variables(options, link, nullptr);
@@ -116,6 +117,8 @@ TEST(RecorderVariables, OptionsSurviveTheWayThroughTheEnvironment) {
   EXPECT_EQ(back.collector.max_tape_bytes, 12'345u);
   EXPECT_EQ(back.collector.cpu_hz, 99u);
   EXPECT_FALSE(back.collector.heap);
+  EXPECT_EQ(back.collector.snapshot_bounds.most_bytes, 5000u);
+  EXPECT_TRUE(back.collector.snapshot_bounds.with_not_dumped);
 }
 
 TEST(OptionsFromEnvironment, ARecordingOfNothingIsRefused) {

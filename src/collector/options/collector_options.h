@@ -52,8 +52,9 @@ struct CollectorOptions {
   // free what they returned, NAME[:ptr-arg]; see parse_functions().
   std::vector<std::string> alloc_functions{}, free_functions{};
   SnapshotTriggers snapshots{}; // when snapshots of memory are taken by themselves
-  LiveOptions live{};           // what the watcher is to do
-  WatcherFactory watch{};       // empty: no watcher
+  SnapshotBounds snapshot_bounds{};
+  LiveOptions live{};     // what the watcher is to do
+  WatcherFactory watch{}; // empty: no watcher
   // Asked in every round; true ends the recording in good order, and the program goes on. May be empty.
   std::function<bool()> should_stop{};
   // A command that is given a tape and an address and says what is there; for heaptape_where(). See WhereDesk.

@@ -22,6 +22,13 @@ struct SnapshotTriggers {
   friend bool operator==(const SnapshotTriggers&, const SnapshotTriggers&) = default;
 };
 
+// What all snapshots of memory of a recording may cost, and what they may hold.
+struct SnapshotBounds {
+  static constexpr std::uint64_t kUsualBytes = 10'000'000'000;
+  std::uint64_t most_bytes = kUsualBytes; // of the tape, for all of them together
+  bool with_not_dumped = false;           // also what the program asked not to have in dumps
+};
+
 // "every:10s,growth:200M,events:1000000,peak,mark:NAME".
 Result<SnapshotTriggers> parse_snapshot_triggers(std::string_view text);
 

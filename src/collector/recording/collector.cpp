@@ -165,7 +165,7 @@ ControlReply Collector::reply_to(const ControlRequest& request, Recording& recor
     if (taken)
       reply.outcome = std::move(taken).value();
     else
-      reply.refusal = taken.error().sentence;
+      reply.missing = taken.error().sentence;
   }
   if (request.ask != ControlAsk::Info && recording.failed()) {
     reply.refusal = "the tape can take no more: " + recording.sink().error()->sentence;
@@ -277,7 +277,7 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
   Recording recording(memory_, writer_ ? &*writer_ : nullptr,
                       {program_, tape_start_ns_, known_facts(), options_.max_tape_bytes,
                        options_.finish != nullptr && options_.symbols && writer_.has_value(), std::move(executable_),
-                       watcher_.get(), options_.snapshots, [this] { wake(); }});
+                       watcher_.get(), options_.snapshots, options_.snapshot_bounds, [this] { wake(); }});
 
   const Left left = follow(recording, end, result, tell);
   if (control_) control_->close("the recording is over");

@@ -13,15 +13,29 @@ constexpr std::size_t kMostTroubles = 10;
 
 } // namespace
 
-RecordedContents::RecordedContents(Parts parts, SnapshotTriggers triggers)
-    : parts_(std::move(parts)), schedule_(std::move(triggers)) {}
+RecordedContents::RecordedContents(Parts parts, SnapshotTriggers triggers, SnapshotBounds bounds)
+    : parts_(std::move(parts)), schedule_(std::move(triggers)), bounds_(bounds) {}
 
 Result<> RecordedContents::ask(SnapshotTaker::Request request) {
+  const std::string name = request.name;
+  Result<> begun = begin(std::move(request));
+  if (!begun) mark_now(name);
+  return begun;
+}
+
+Result<> RecordedContents::begin(SnapshotTaker::Request request) {
   if (!parts_.sink.has_tape()) return Error{ErrorCode::Unsupported, "there is no tape to put a snapshot on"};
+  if (all_bytes_ >= bounds_.most_bytes) return limit_reached();
+  request.with_not_dumped |= bounds_.with_not_dumped;
   if (!desk_) desk_ = std::make_unique<SnapshotDesk>(parts_.pid, parts_.wake);
   if (!desk_->ask(std::move(request)))
     return Error{ErrorCode::Exhausted, "too many snapshots wait already; try again when they are done"};
   return Unit{};
+}
+
+Error RecordedContents::limit_reached() const {
+  return {ErrorCode::Exhausted, "the snapshots on this tape have reached their limit of " +
+                                    bytes_text(bounds_.most_bytes) + " (--snapshot-limit)"};
 }
 
 SnapshotSchedule::Now RecordedContents::now() const {
@@ -36,14 +50,13 @@ void RecordedContents::look_at_marks() {
   const std::uint64_t fresh = std::min<std::uint64_t>(made - marks_seen_, waiting.size());
   marks_seen_ = made;
   for (const Mark& mark : std::span(waiting).last(static_cast<std::size_t>(fresh))) {
-    if (mark.kind != MarkKind::Snapshot && schedule_.wants_mark(mark.name)) (void)ask({.name = mark.name});
+    if (mark.kind != MarkKind::Snapshot && schedule_.wants_mark(mark.name)) take_due(mark.name);
   }
 }
 
 void RecordedContents::serve() {
   look_at_marks();
-  if (std::optional<std::string> name; !working() && (name = schedule_.due(now())))
-    (void)ask({.name = std::move(*name)});
+  if (std::optional<std::string> name; !working() && (name = schedule_.due(now()))) take_due(std::move(*name));
   if (!desk_) return;
   desk_->serve(*this);
   if (std::optional<SnapshotDesk::Ended> ended = desk_->take_ended()) end(std::move(*ended));
@@ -66,14 +79,27 @@ void RecordedContents::end(SnapshotDesk::Ended ended) {
       text = Error{ErrorCode::Io, "the tape could not take the snapshot; it was dropped"};
     }
   } else {
-    text = ended.snapshot.error();
+    text = reached_limit_ ? limit_reached() : ended.snapshot.error();
+    if (!is_marked_) mark_now(ended.name);
   }
   bytes_ = 0;
-  if (!text && troubles_.size() < kMostTroubles) {
-    std::string sentence = "snapshot '" + printable(ended.name) + "' holds no memory: " + text.error().sentence;
-    if (std::ranges::find(troubles_, sentence) == troubles_.end()) troubles_.push_back(std::move(sentence));
-  }
+  is_marked_ = reached_limit_ = false;
+  if (!text) note_trouble(ended.name, text.error());
   outcome_.emplace(Outcome{std::move(ended.name), std::move(text)});
+}
+
+void RecordedContents::take_due(std::string name) {
+  if (const Result<> asked = ask({.name = name}); !asked) note_trouble(name, asked.error());
+}
+
+// Each reason once: snapshots that come every second may lack the same thing.
+void RecordedContents::note_trouble(const std::string& name, const Error& why) {
+  if (troubles_.size() >= kMostTroubles || !reasons_.insert(why.sentence).second) return;
+  troubles_.push_back("snapshot '" + printable(name) + "' holds no memory: " + why.sentence);
+}
+
+void RecordedContents::mark_now(const std::string& name) {
+  add_mark(name, parts_.builder.events(), parts_.clock.to_us(parts_.clock.now()));
 }
 
 void RecordedContents::drain_a_little() {
@@ -101,15 +127,26 @@ SnapshotCut RecordedContents::cut() {
 // Before anything else happens on the tape.
 void RecordedContents::moment_is_over(const std::string& name, const std::optional<SnapshotCut>& cut) {
   if (!cut) return;
-  parts_.builder.marks().add_own(
-      {.name = name, .event = cut->event, .time_us = cut->time_us, .kind = MarkKind::Snapshot});
+  add_mark(name, cut->event, cut->time_us);
+  is_marked_ = true;
+}
+
+void RecordedContents::add_mark(const std::string& name, std::uint64_t event, std::uint64_t time_us) {
+  parts_.builder.marks().add_own({.name = name, .event = event, .time_us = time_us, .kind = MarkKind::Snapshot});
 }
 
 bool RecordedContents::write_pages(std::vector<std::byte> payload) {
+  if (all_bytes_ + payload.size() > bounds_.most_bytes) {
+    all_bytes_ = bounds_.most_bytes;
+    reached_limit_ = true;
+    return false;
+  }
   const std::uint64_t before = parts_.sink.bytes_written();
   const bool written =
       parts_.sink.try_write(payload.size(), [&](TapeWriter& writer) { return writer.add_pages(payload); });
-  bytes_ += parts_.sink.bytes_written() - before;
+  const std::uint64_t bytes = parts_.sink.bytes_written() - before;
+  bytes_ += bytes;
+  all_bytes_ += bytes;
   return written;
 }
 

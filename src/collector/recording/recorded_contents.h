@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,9 +33,9 @@ public:
     std::function<void()> flush;             // puts everything up to now onto the tape
     std::function<void()> wake;              // see SnapshotDesk
   };
-  RecordedContents(Parts parts, SnapshotTriggers triggers);
+  RecordedContents(Parts parts, SnapshotTriggers triggers, SnapshotBounds bounds);
 
-  // Refused with a sentence when too many wait.
+  // Refused with a sentence when too many wait, or there is no room for more; the moment is named all the same.
   Result<> ask(SnapshotTaker::Request request);
   bool working() const { return desk_ && desk_->working(); }
   // Does what is due, and what the snapshot under way needs. Call it in every round.
@@ -55,17 +56,28 @@ private:
   SnapshotCut cut() override;
   void moment_is_over(const std::string& name, const std::optional<SnapshotCut>& cut) override;
   bool write_pages(std::vector<std::byte> payload) override;
+  Result<> begin(SnapshotTaker::Request request);
+  void take_due(std::string name);
+  Error limit_reached() const;
+  void note_trouble(const std::string& name, const Error& why);
+  void mark_now(const std::string& name);
+  void add_mark(const std::string& name, std::uint64_t event, std::uint64_t time_us);
   void look_at_marks();
   void end(SnapshotDesk::Ended ended);
   SnapshotSchedule::Now now() const;
 
   Parts parts_;
   SnapshotSchedule schedule_;
+  SnapshotBounds bounds_;
   std::unique_ptr<SnapshotDesk> desk_; // made when the first one is asked for
   std::uint64_t marks_seen_ = 0;
-  std::uint64_t bytes_ = 0; // of pages that were written for the one under way
+  bool is_marked_ = false;      // the moment of the one under way
+  std::uint64_t bytes_ = 0;     // of pages that were written for the one under way
+  std::uint64_t all_bytes_ = 0; // of all
+  bool reached_limit_ = false;  // with the one under way
   std::optional<Outcome> outcome_;
   std::vector<std::string> troubles_;
+  std::set<std::string> reasons_; // of these
 };
 
 } // namespace heaptape

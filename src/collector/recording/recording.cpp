@@ -62,7 +62,7 @@ Recording::Recording(const SharedMemory& memory, TapeWriter* writer, RecordingFa
       RecordedContents::Parts{facts_.pid, rings_, clock_, threads_, sink_, *builder_,
                               [this]() -> ItemConsumer& { return consumer(); }, [this] { flush(); },
                               facts_.wake ? facts_.wake : [] {}},
-      facts_.snapshots);
+      facts_.snapshots, facts_.snapshot_bounds);
   image_ = proc_.stat();
   tids_are_ours_ = header.pid.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(facts_.pid);
   write_meta(facts_.meta);

@@ -41,7 +41,8 @@ struct RecordingFacts {
   UniqueFd executable{};            // with hold_files: the program's, if it could be opened
   EventWatcher* watcher = nullptr;  // must outlive the recording
   SnapshotTriggers snapshots{};     // when snapshots of memory are due
-  std::function<void()> wake{};     // makes the caller of step() do so soon; from any thread. May be empty
+  SnapshotBounds snapshot_bounds{};
+  std::function<void()> wake{}; // makes the caller of step() do so soon; from any thread. May be empty
 };
 
 class Recording {
