@@ -47,6 +47,25 @@ void add_pages(const TapeReader& tape, std::vector<Row>& rows) {
   }
 }
 
+// Of a moment without memory the tape's events have to tell.
+void add_live(Session& session, std::vector<Row>& rows) {
+  std::vector<Row*> unknown;
+  std::vector<std::uint64_t> events;
+  for (Row& row : rows) {
+    if (row.memory != nullptr && row.memory->live) {
+      row.live_bytes = row.memory->live->bytes;
+    } else {
+      unknown.push_back(&row);
+      events.push_back(row.event);
+    }
+  }
+  if (unknown.empty()) return;
+  std::vector<Damage> damage;
+  const std::vector<HeapTotals> totals = totals_at(session.tape(), events, session.stopper(), damage);
+  session.note(damage);
+  for (std::size_t i = 0; i < totals.size(); ++i) unknown[i]->live_bytes = totals[i].live_bytes;
+}
+
 std::vector<Row> rows_of(Session& session) {
   std::vector<Row> rows;
   for (const MemorySnapshot& snapshot : session.tape().snapshots())
@@ -59,12 +78,7 @@ std::vector<Row> rows_of(Session& session) {
   }
   std::ranges::stable_sort(rows, {}, [](const Row& row) { return std::pair(row.event, row.time_us); });
   add_pages(session.tape(), rows);
-  std::vector<std::uint64_t> events;
-  for (const Row& row : rows) events.push_back(row.event);
-  std::vector<Damage> damage;
-  const std::vector<HeapTotals> totals = totals_at(session.tape(), events, session.stopper(), damage);
-  session.note(damage);
-  for (std::size_t i = 0; i < totals.size(); ++i) rows[i].live_bytes = totals[i].live_bytes;
+  add_live(session, rows);
   return rows;
 }
 

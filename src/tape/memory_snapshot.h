@@ -101,6 +101,12 @@ struct ThreadState {
   friend bool operator==(const ThreadState&, const ThreadState&) = default;
 };
 
+struct LiveSum {
+  std::uint64_t bytes = 0;
+  std::uint64_t blocks = 0;
+  friend bool operator==(const LiveSum&, const LiveSum&) = default;
+};
+
 struct MemorySnapshot {
   std::uint64_t number = 0; // counted from 1 over the recording
   std::string name{};
@@ -116,6 +122,7 @@ struct MemorySnapshot {
   bool whole = true;                      // `runs` are all; else the difference from snapshot number - 1
   std::vector<PageRun> runs{};            // by address, not overlapping
   std::uint64_t new_pages = 0;            // of these, written with this snapshot
+  std::optional<LiveSum> live{};          // of the heap at the event; older tapes do not say
   friend bool operator==(const MemorySnapshot&, const MemorySnapshot&) = default;
 };
 

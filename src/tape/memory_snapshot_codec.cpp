@@ -44,6 +44,9 @@ void put_facts(const MemorySnapshot& snapshot, ByteWriter& out) {
   out.bytes(snapshot.auxiliary);
   out.varint(snapshot.in_flight.size());
   for (const std::uint64_t address : snapshot.in_flight) out.varint(address);
+  if (!snapshot.live) return;
+  out.varint(snapshot.live->bytes);
+  out.varint(snapshot.live->blocks);
 }
 
 bool parse_facts(ByteReader& in, MemorySnapshot& snapshot) {
@@ -63,7 +66,10 @@ bool parse_facts(ByteReader& in, MemorySnapshot& snapshot) {
     const std::uint64_t address = in.varint();
     if (in.ok()) snapshot.in_flight.push_back(address);
   }
-  return in.ok();
+  if (!in.ok()) return false;
+  const LiveSum live{in.varint(), in.varint()};
+  if (in.ok()) snapshot.live = live; // tapes of before have nothing here
+  return true;
 }
 
 void put_thread(const ThreadState& thread, ByteWriter& out) {

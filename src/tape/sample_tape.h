@@ -176,6 +176,7 @@ struct SampleTape {
                      {0x5600'0000'2000, 0x5600'0000'3000, PageState::Fill, 0xbdbd'bdbd'bdbd'bdbd},
                      {0x5600'0000'3000, 0x5600'0002'1000, PageState::Zero, 0}};
     snapshot.new_pages = 2;
+    snapshot.live = LiveSum{12'345, 67};
     return snapshot;
   }
   static std::vector<std::byte> memory_pages() {

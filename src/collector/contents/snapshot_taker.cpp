@@ -416,6 +416,7 @@ Result<MemorySnapshot> SnapshotTaker::take(const Request& request) {
   snapshot.number = ++number_;
   snapshot.event = moment.cut->event;
   snapshot.time_us = moment.cut->time_us;
+  snapshot.live = moment.cut->live;
   for (const SnapshotCut::Moving& moving : moment.cut->moving) snapshot.in_flight.push_back(moving.block);
   for (const PlannedRegion& region : plan_) {
     if (region.treatment != Treatment::Skip) snapshot.regions.push_back(region.range);

@@ -33,6 +33,7 @@ namespace heaptape {
 struct SnapshotCut {
   std::uint64_t event = 0;
   std::uint64_t time_us = 0;
+  LiveSum live{};
   struct Moving { // a realloc that has begun
     pid_t thread = 0;
     std::uint64_t block = 0;

@@ -114,7 +114,10 @@ SnapshotCut RecordedContents::cut() {
   parts_.clock.calibrate();
   parts_.clock.believe_until_now();
   while (parts_.rings.round_at_once(parts_.clock, parts_.consumer()).more) {}
-  SnapshotCut cut{.event = parts_.builder.events(), .time_us = parts_.clock.to_us(parts_.clock.now())};
+  const HeapTotals& totals = parts_.builder.model().totals();
+  SnapshotCut cut{.event = parts_.builder.events(),
+                  .time_us = parts_.clock.to_us(parts_.clock.now()),
+                  .live = {totals.live_bytes, totals.live_blocks}};
   for (const BegunCall& call : parts_.builder.begun().all()) {
     if (call.kind != EventKind::ReallocBegin || call.released || call.unknown || call.paused) continue;
     const auto thread = parts_.threads.live().find(call.thread);
