@@ -1,7 +1,8 @@
 // contents WHAT MB RATE BOARD: a heap whose memory is to be copied, and somebody who uses it.
 //   nodes   small nodes that refer to each other; RATE times a second one of them, on a random page, is written to
 //   churn   nothing but malloc, memset and free
-//   maps    std::map and std::unordered_map of strings and numbers
+//   maps    std::map and std::unordered_map of strings and random numbers
+//   objects a program's own classes: polymorphic, shared, unique, in maps and lists
 // BOARD is a file both sides map: what the program says of itself, and what it is asked for.
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -15,7 +16,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <list>
 #include <map>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -142,6 +145,49 @@ void fork_once(Board& board) {
   while (true) ::usleep(1000);
 }
 
+struct Event {
+  virtual ~Event() = default;
+  std::uint64_t at = 0;
+  double weight = 1;
+};
+
+struct Order final : Event {
+  std::string customer = "a customer whose name is of some length";
+  double price = 10;
+};
+
+struct Payment final : Event {
+  std::uint64_t amounts[10]{};
+};
+
+struct Entry {
+  std::uint64_t number;
+  Entry* earlier;
+  char state[40];
+};
+
+[[noreturn]] void run_objects(Board& board, std::uint64_t bytes) {
+  Random random(8);
+  std::map<std::uint64_t, std::string> notes;
+  std::unordered_map<std::uint64_t, std::shared_ptr<Event>> events;
+  std::vector<std::unique_ptr<Entry>> entries;
+  std::list<Payment> payments;
+  for (std::uint64_t total = 0; total < bytes; total += 720) {
+    for (int i = 0; i < 2; ++i) notes[random.next()] = "this is the note number " + std::to_string(random.below(100'000'000));
+    std::shared_ptr<Event>& event = events[random.next()];
+    if (random.below(2) == 0) event = std::make_shared<Order>();
+    else event = std::make_shared<Payment>();
+    event->at = entries.size();
+    for (int i = 0; i < 2; ++i) {
+      Entry* const earlier = entries.empty() ? nullptr : entries[random.below(entries.size())].get();
+      entries.push_back(std::make_unique<Entry>(Entry{entries.size(), earlier, "open"}));
+    }
+    payments.emplace_back();
+  }
+  board.ready = 1;
+  while (true) ::usleep(1000);
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -152,5 +198,6 @@ int main(int argc, char** argv) {
   if (what == "nodes") run_nodes(board, bytes, std::strtoull(argv[3], nullptr, 10));
   if (what == "churn") run_churn(board, bytes);
   if (what == "maps") run_maps(board, bytes);
+  if (what == "objects") run_objects(board, bytes);
   return 2;
 }

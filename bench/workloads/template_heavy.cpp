@@ -15,7 +15,9 @@
 #include <variant>
 #include <vector>
 
-#ifdef SHORT
+#if defined VARIANTS
+constexpr std::size_t kVariants = VARIANTS;
+#elif defined SHORT
 constexpr std::size_t kVariants = 1;
 #else
 constexpr std::size_t kVariants = 2;
