@@ -173,10 +173,13 @@ struct Entry {
   std::vector<std::unique_ptr<Entry>> entries;
   std::list<Payment> payments;
   for (std::uint64_t total = 0; total < bytes; total += 720) {
-    for (int i = 0; i < 2; ++i) notes[random.next()] = "this is the note number " + std::to_string(random.below(100'000'000));
+    for (int i = 0; i < 2; ++i)
+      notes[random.next()] = "this is the note number " + std::to_string(random.below(100'000'000));
     std::shared_ptr<Event>& event = events[random.next()];
-    if (random.below(2) == 0) event = std::make_shared<Order>();
-    else event = std::make_shared<Payment>();
+    if (random.below(2) == 0)
+      event = std::make_shared<Order>();
+    else
+      event = std::make_shared<Payment>();
     event->at = entries.size();
     for (int i = 0; i < 2; ++i) {
       Entry* const earlier = entries.empty() ? nullptr : entries[random.below(entries.size())].get();

@@ -20,9 +20,10 @@ constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kSmall = 32 * kMiB;      // to copy this much, a stop of some milliseconds is the least trouble
 constexpr std::uint64_t kMostShared = 64 * kMiB; // copied while the program stands still
 constexpr std::uint64_t kSpare = 4;              // of the memory that is available we take at most this part
-constexpr std::uint64_t kSmallMapping = 16 * kMiB; // may be watched, however little of it is in use
-constexpr std::uint64_t kSparse = 8;               // others if at least this part of them is
-constexpr int kMostRounds = 6;
+constexpr std::uint64_t kSmallMapping = 16 * kMiB;      // may be watched, however little of it is in use
+constexpr std::uint64_t kSparse = 8;                    // others if at least this part of them is
+constexpr std::uint64_t kMostCopiedGladly = 256 * kMiB; // while the program runs; if it writes much, more
+constexpr int kMostRounds = 12;
 constexpr std::uint64_t kFewPages = 1000; // left for the stop
 constexpr std::uint64_t kWholeEvery = 16; // so that damage affects only a part of the snapshots
 constexpr std::uint64_t kPageReadNs = 2'000, kCloneNsPerPage = 170, kLeastCloneNs = 2'000'000;
@@ -75,6 +76,7 @@ SnapshotTaker::SnapshotTaker(pid_t pid, SnapshotHost& host)
 void SnapshotTaker::begin_anew() {
   store_.forget();
   table_.clear();
+  copied_.clear();
   last_runs_.clear();
   constants_.clear();
   watched_.clear();
@@ -136,28 +138,37 @@ void SnapshotTaker::put(std::uint64_t address, std::span<const std::byte> bytes)
   }
 }
 
-bool SnapshotTaker::store(pid_t from, std::span<const PageRange> ranges) {
-  ProgramMemory memory(from);
-  return memory.read(ranges, [&](std::uint64_t address, std::span<const std::byte> bytes) { put(address, bytes); });
+void SnapshotTaker::forget(std::uint64_t begin, std::uint64_t end) {
+  table_.clear(begin, end);
+  copied_.forget(begin, end);
 }
 
-bool SnapshotTaker::copy(std::span<const PageRange> ranges, Copied& copied) {
-  const std::uint64_t wanted = copied.bytes.size() + pages_of(ranges) * kPageBytes;
-  copied.bytes.reserve(std::min(wanted, copied.most_bytes));
-  ProgramMemory memory(pid_);
+bool SnapshotTaker::store(pid_t from, std::span<const PageRange> ranges) {
+  ProgramMemory memory(from);
   return memory.read(ranges, [&](std::uint64_t address, std::span<const std::byte> bytes) {
-    if (copied.bytes.size() + bytes.size() > copied.most_bytes) return put(address, bytes);
-    copied.pieces.push_back({address, copied.bytes.size(), bytes.size()});
-    copied.bytes.insert(copied.bytes.end(), bytes.begin(), bytes.end());
+    copied_.forget(address, address + std::max<std::uint64_t>(bytes.size(), kPageBytes));
+    put(address, bytes);
   });
 }
 
-void SnapshotTaker::store(const Copied& copied) {
-  for (const Copied::Piece& piece : copied.pieces) {
-    const std::uint64_t end = piece.address + std::max<std::uint64_t>(piece.size, kPageBytes);
-    if (overlaps(wishes_.not_dumped, {piece.address, end})) continue;
-    put(piece.address, std::span(copied.bytes).subspan(piece.at, piece.size));
-  }
+bool SnapshotTaker::copy(std::span<const PageRange> ranges) {
+  ProgramMemory memory(pid_);
+  return memory.read(ranges, [&](std::uint64_t address, std::span<const std::byte> bytes) {
+    if (bytes.empty()) {
+      copied_.forget(address, address + kPageBytes);
+      return put(address, bytes);
+    }
+    for (std::size_t at = 0; at < bytes.size(); at += kPageBytes) {
+      const std::span<const std::byte> page = bytes.subspan(at, kPageBytes);
+      if (!copied_.add(address + at, page)) put(address + at, page);
+    }
+  });
+}
+
+void SnapshotTaker::store_copied() {
+  for (const PageRange& secret : wishes_.not_dumped) copied_.forget(secret.begin, secret.end);
+  copied_.for_each([&](std::uint64_t address, std::span<const std::byte> page) { put(address, page); });
+  copied_.clear();
 }
 
 // Pages of a private mapping that hold something.
@@ -177,7 +188,7 @@ std::vector<PageRange> SnapshotTaker::all_touched() {
   std::vector<PageRange> pages;
   for (const PlannedRegion& region : plan_) {
     if (!region.is_private() || (twin_.pid != 0 && overlaps(wishes_.not_forked, region.addresses()))) continue;
-    table_.clear(region.range.begin, region.range.end);
+    forget(region.range.begin, region.range.end);
     const std::vector<PageRange> found = touched(region);
     pages.insert(pages.end(), found.begin(), found.end());
   }
@@ -188,7 +199,7 @@ std::vector<PageRange> SnapshotTaker::touched_but_not_in_twin() {
   std::vector<PageRange> pages;
   for (const PlannedRegion& region : plan_) {
     if (!region.is_private() || !overlaps(wishes_.not_forked, region.addresses())) continue;
-    table_.clear(region.range.begin, region.range.end);
+    forget(region.range.begin, region.range.end);
     const std::vector<PageRange> found = touched(region);
     pages.insert(pages.end(), found.begin(), found.end());
   }
@@ -233,20 +244,36 @@ std::vector<PageRange> SnapshotTaker::take_changed(bool stands_still) {
       watched_[mapping.begin] = mapping.end;
       found = touched(region); // what came before it was protected is among these
     }
-    table_.clear(mapping.begin, mapping.end);
+    forget(mapping.begin, mapping.end);
     pages.insert(pages.end(), found.begin(), found.end());
   }
   return pages;
 }
 
-bool SnapshotTaker::copy_while_running() {
-  std::uint64_t before = ~std::uint64_t{0};
+bool SnapshotTaker::twin_takes_less(std::uint64_t pages) {
+  const std::uint64_t read_ns = pages * kPageReadNs;
+  if (read_ns < kLeastCloneNs) return false;
+  const std::uint64_t resident = resident_bytes();
+  return read_ns > resident / kPageBytes * kCloneNsPerPage + kLeastCloneNs && available_bytes() > resident;
+}
+
+bool SnapshotTaker::copy_while_running(SnapshotMethod& method) {
+  std::uint64_t before = ~std::uint64_t{0}; // pages of the round before
+  bool copied = false;                      // and whether it did not wait for their packing
   for (int round = 0; round < kMostRounds; ++round) {
     if (round != 0 && !read_regions()) return false;
     const std::vector<PageRange> pages = take_changed(false);
-    if (!store(pid_, pages) || store_.failed()) return false;
     const std::uint64_t count = pages_of(pages);
-    if (count < kFewPages || (round > 1 && count > before - before / 4)) break; // it writes as fast as we read
+    const bool no_progress = count > before - before / 4;
+    const bool hopeless =
+        no_progress && (copied || count * kPageBytes > copied_.most_bytes()); // it writes as fast as we read
+    if (hopeless && twin_takes_less(count)) {
+      method = SnapshotMethod::Twin;
+      return true;
+    }
+    copied = no_progress || count * kPageBytes <= kMostCopiedGladly;
+    if (!(copied ? copy(pages) : store(pid_, pages)) || store_.failed()) return false;
+    if (hopeless || count < kFewPages) return true;
     before = count;
   }
   return true;
@@ -257,7 +284,7 @@ std::vector<PageRange> SnapshotTaker::shared_pages() {
   std::uint64_t left = kMostShared / kPageBytes;
   for (const PlannedRegion& region : plan_) {
     if (region.treatment != Treatment::Shared) continue;
-    table_.clear(region.range.begin, region.range.end);
+    forget(region.range.begin, region.range.end);
     std::vector<PageRange> found;
     if (!touched_pages(pagemap_.get(), region.addresses(), true, found) || pages_of(found) > left) continue;
     left -= pages_of(found);
@@ -289,16 +316,12 @@ struct SnapshotTaker::Moment {
   SnapshotMethod method = SnapshotMethod::Unknown;
   std::optional<SnapshotCut> cut{};
   std::vector<ThreadState> threads{};
-  Copied copied{};
   std::uint64_t pause_us = 0;
 };
 
-// A program that writes faster than we read: what is left of it is read from a twin, if that takes less time.
+// A program that has written more than we thought it would: what is left of it is read from a twin, if that takes less time.
 void SnapshotTaker::leave_to_twin_if_less_trouble(StoppedProcess& stopped, std::vector<PageRange>& pages) {
-  const std::uint64_t read_ns = pages_of(pages) * kPageReadNs;
-  if (read_ns < kLeastCloneNs) return;
-  const std::uint64_t resident = resident_bytes();
-  if (read_ns < resident / kPageBytes * kCloneNsPerPage + kLeastCloneNs || available_bytes() < resident) return;
+  if (!twin_takes_less(pages_of(pages))) return;
   twin_ = stopped.make_twin();
   if (twin_.pid == 0) return;
   const auto in_twin = std::partition(pages.begin(), pages.end(),
@@ -309,7 +332,6 @@ void SnapshotTaker::leave_to_twin_if_less_trouble(StoppedProcess& stopped, std::
 
 Result<> SnapshotTaker::copy_in_stop(StoppedProcess& stopped, const Request& request, Moment& moment) {
   SnapshotMethod& method = moment.method;
-  Copied& copied = moment.copied;
   // All of it may be more than we can keep, and what is stored now must not be a secret.
   if (method == SnapshotMethod::Stop ? !look(request.with_not_dumped) : !read_regions()) return kEnded;
   if (!is_there()) return kEnded;
@@ -327,7 +349,7 @@ Result<> SnapshotTaker::copy_in_stop(StoppedProcess& stopped, const Request& req
     break;
   default: pages = all_touched(); break;
   }
-  if (!copy(pages, copied) || !copy(shared, copied)) return kEnded;
+  if (!copy(pages) || !copy(shared)) return kEnded;
   return Unit{};
 }
 
@@ -385,10 +407,13 @@ Result<MemorySnapshot> SnapshotTaker::take(const Request& request) {
   MemorySnapshot snapshot;
   snapshot.name = request.name;
   snapshot.method = choose(request);
-  if (snapshot.method == SnapshotMethod::Live && !copy_while_running()) return kEnded;
-  if (!host_.attend()) return kEnded;
+  copied_.clear();
+  copied_.set_most_bytes(std::min(request.most_copied, available_bytes() / kSpare));
+  if ((snapshot.method == SnapshotMethod::Live && !copy_while_running(snapshot.method)) || !host_.attend()) {
+    begin_anew();
+    return kEnded;
+  }
   Moment moment{.method = snapshot.method};
-  moment.copied.most_bytes = std::min(request.most_copied, available_bytes() / kSpare);
   Result<> done = Unit{};
   // A twin, and a thread that could not be stopped in time, are ours until the thread ends that stopped the program.
   std::thread([&] {
@@ -406,7 +431,7 @@ Result<MemorySnapshot> SnapshotTaker::take(const Request& request) {
   snapshot.threads = std::move(moment.threads);
   const std::string auxiliary = read_small_file("/proc/" + std::to_string(pid_) + "/auxv");
   snapshot.auxiliary.assign(std::as_bytes(std::span(auxiliary)).begin(), std::as_bytes(std::span(auxiliary)).end());
-  store(moment.copied);
+  store_copied();
   store_.flush();
   if (store_.failed()) {
     begin_anew();

@@ -19,6 +19,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "collector/contents/copied_pages.h"
 #include "collector/contents/memory_plan.h"
 #include "collector/contents/page_store.h"
 #include "collector/contents/page_table.h"
@@ -67,7 +68,7 @@ public:
     SnapshotMethod method = SnapshotMethod::Unknown; // whichever disturbs least
     bool with_not_dumped = false;                    // also what the program asked not to have in dumps
     std::uint64_t most_copied = std::uint64_t{1}
-                                << 30; // kept in our memory while it stands still; the rest is packed meanwhile
+                                << 30; // kept in our memory until the program runs again; the rest is packed at once
   };
   // Refused with a sentence; then nothing of it counts. names() are those of its regions.
   Result<MemorySnapshot> take(const Request& request);
@@ -76,18 +77,6 @@ public:
   void begin_anew();
 
 private:
-  // Pages that were read and are not stored yet, so that the program need not wait for that.
-  struct Copied {
-    struct Piece {
-      std::uint64_t address;
-      std::size_t at;   // in `bytes`
-      std::size_t size; // 0: one page that was refused
-    };
-    std::vector<std::byte> bytes{};
-    std::vector<Piece> pieces{};
-    std::uint64_t most_bytes = 0;
-  };
-
   bool look(bool with_not_dumped);
   bool read_regions();
   MemoryWishes read_wishes() const;
@@ -95,7 +84,9 @@ private:
   SnapshotMethod choose(const Request& request);
   bool can_inject() const;
   bool make_tracker();
-  bool copy_while_running();
+  // What is left for the stop is little then; else the method becomes Twin.
+  bool copy_while_running(SnapshotMethod& method);
+  bool twin_takes_less(std::uint64_t pages);
   std::vector<PageRange> take_changed(bool stands_still);
   static bool may_watch(PageRange mapping, std::span<const PageRange> touched);
   // Whether it was there at an earlier call.
@@ -106,10 +97,11 @@ private:
   std::vector<PageRange> touched_but_not_in_twin();
   std::vector<PageRange> shared_pages();
   std::optional<SnapshotCut> find_cut(StoppedProcess& stopped);
-  bool copy(std::span<const PageRange> ranges, Copied& copied);
+  bool copy(std::span<const PageRange> ranges);
   bool store(pid_t from, std::span<const PageRange> ranges);
-  void store(const Copied& copied);
+  void store_copied();
   void put(std::uint64_t address, std::span<const std::byte> bytes);
+  void forget(std::uint64_t begin, std::uint64_t end);
   struct Moment;
   // The program stands still, but for the end of a twin.
   Result<> take_moment(const Request& request, Moment& moment);
@@ -126,6 +118,7 @@ private:
   UniqueFd pagemap_;
   PageStore store_;
   PageTable table_;
+  CopiedPages copied_; // of the snapshot that is being taken; they count, whatever the table says
   std::optional<PageTracker> tracker_;
   bool tried_tracker_ = false;
   MapNames names_;
