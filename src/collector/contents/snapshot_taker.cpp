@@ -17,7 +17,7 @@ namespace heaptape {
 namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-constexpr std::uint64_t kSmall = 32 * kMiB;      // to copy this much, a stop of some milliseconds is the least trouble
+constexpr std::uint64_t kSmall = 8 * kMiB;       // to copy this much, a stop of some milliseconds is the least trouble
 constexpr std::uint64_t kMostShared = 64 * kMiB; // copied while the program stands still
 constexpr std::uint64_t kSpare = 4;              // of the memory that is available we take at most this part
 constexpr std::uint64_t kSmallMapping = 16 * kMiB;      // may be watched, however little of it is in use
@@ -332,8 +332,9 @@ void SnapshotTaker::leave_to_twin_if_less_trouble(StoppedProcess& stopped, std::
 
 Result<> SnapshotTaker::copy_in_stop(StoppedProcess& stopped, const Request& request, Moment& moment) {
   SnapshotMethod& method = moment.method;
-  // All of it may be more than we can keep, and what is stored now must not be a secret.
-  if (method == SnapshotMethod::Stop ? !look(request.with_not_dumped) : !read_regions()) return kEnded;
+  // Of more than we can keep some is stored at once, which must not be a secret.
+  const bool may_store = method == SnapshotMethod::Stop && resident_bytes() + kMostShared > copied_.most_bytes();
+  if (may_store ? !look(request.with_not_dumped) : !read_regions()) return kEnded;
   if (!is_there()) return kEnded;
   const std::vector<PageRange> shared = shared_pages();
   std::vector<PageRange> pages;
