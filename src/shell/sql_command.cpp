@@ -11,7 +11,7 @@ Result<> run(Session& session, Call& call, Printer& out) {
   if (!format) return format.error();
   const std::string text = call.rest();
   if (text.empty()) return Error{ErrorCode::Usage, "SQL is missing: sql SELECT ..., or sql .tables"};
-  Result<Database> database = Database::open(session.view(), session.stopper());
+  Result<Database> database = Database::open(session.view(), session.stopper(), std::to_string(session.event()));
   if (!database) return database.error();
   const TextSink sink = [&](std::string_view part) { return out.print(part); };
   const auto rows = make_sql_rows(format.value(), session.style, sink);
@@ -30,7 +30,9 @@ const Command kSqlCommand{
     .arguments = "SQL",
     .summary = "query the whole tape in SQL",
     .help = "Runs statements of SQLite over the tables events, blocks, live, stacks, frames,\n"
-            "threads, modules, marks and samples, wherever the cursor stands.\n"
+            "threads, modules, marks, samples and others, wherever the cursor stands; the\n"
+            "tables types and refs, and the types and classes of blocks, are those of the\n"
+            "last snapshot of memory up to it.\n"
             "'sql .tables' lists the tables, 'sql .schema TABLE' their columns. Several\n"
             "statements are separated by semicolons; temporary tables last as long as\n"
             "the command.\n",

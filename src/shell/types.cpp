@@ -1,12 +1,11 @@
 // What the blocks are, at the last snapshot of memory up to the cursor.
-#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
 
 #include "base/number_text.h"
 #include "report/contents/block_types.h"
-#include "report/contents/retained_types.h"
+#include "report/contents/type_sums.h"
 #include "report/text/json_writer.h"
 #include "shell/all_commands.h"
 #include "shell/contents_text.h"
@@ -30,34 +29,10 @@ std::string_view source_text(TypeSource source) {
   return "";
 }
 
-struct TypeRow {
-  std::uint32_t type = 0;
-  std::uint64_t blocks = 0, bytes = 0, retained_bytes = 0;
-  std::uint64_t example = 0; // address of one of them
-};
-
-std::vector<TypeRow> rows_of(const BlockTypes& types, SnapshotHeap& heap) {
-  const BlockRanks& ranks = heap.ranks();
-  std::vector<TypeRow> rows(types.size());
-  for (std::uint32_t block = 0; block < ranks.size(); ++block) {
-    TypeRow& row = rows[types.type_of(block)];
-    row.type = types.type_of(block);
-    if (row.blocks++ == 0) row.example = ranks.begin(block);
-    row.bytes += ranks.bytes(block);
-  }
-  const std::vector<std::uint64_t> retained = retained_by_type(heap.dominators(), types.by_block(), types.size());
-  for (TypeRow& row : rows) row.retained_bytes = retained[row.type];
-  std::erase_if(rows, [](const TypeRow& row) { return row.blocks == 0; });
-  std::ranges::stable_sort(rows, [](const TypeRow& a, const TypeRow& b) {
-    return a.bytes != b.bytes ? a.bytes > b.bytes : a.blocks > b.blocks;
-  });
-  return rows;
-}
-
-std::string types_json(const MemorySnapshot& snapshot, const BlockTypes& types, std::span<const TypeRow> rows) {
+std::string types_json(const MemorySnapshot& snapshot, const BlockTypes& types, std::span<const TypeSum> rows) {
   JsonWriter json;
   json.begin_object().field("snapshot", snapshot.number).field("event", snapshot.event).key("types").begin_array();
-  for (const TypeRow& row : rows) {
+  for (const TypeSum& row : rows) {
     json.begin_object().field("type", std::string_view(types[row.type].name));
     json.field("known_by", source_name(types[row.type].source)).field("blocks", row.blocks).field("bytes", row.bytes);
     json.field("retained_bytes", row.retained_bytes).field("example", std::string_view(hex(row.example))).end_object();
@@ -67,10 +42,10 @@ std::string types_json(const MemorySnapshot& snapshot, const BlockTypes& types, 
 }
 
 // "of 1,234 blocks 80 % are known by vtable, 15 % by frame, and 5 % by their maker alone"
-std::string shares_text(const BlockTypes& types, std::span<const TypeRow> rows) {
+std::string shares_text(const BlockTypes& types, std::span<const TypeSum> rows) {
   std::array<std::uint64_t, kTypeSources.size()> blocks{};
   std::uint64_t all = 0;
-  for (const TypeRow& row : rows) {
+  for (const TypeSum& row : rows) {
     blocks[static_cast<std::size_t>(types[row.type].source)] += row.blocks;
     all += row.blocks;
   }
@@ -93,7 +68,7 @@ Result<> types(Session& session, Call& call, Printer& out) {
   const BlockTypes& known = *found.value();
   const Result<SnapshotHeap*> heap = session.memory_graph();
   if (!heap) return heap.error();
-  const std::vector<TypeRow> rows = rows_of(known, *heap.value());
+  const std::vector<TypeSum> rows = type_sums(*heap.value(), known);
   const MemorySnapshot& snapshot = heap.value()->memory().facts();
   if (as_json) {
     out.print(types_json(snapshot, known, rows));
@@ -104,7 +79,7 @@ Result<> types(Session& session, Call& call, Printer& out) {
                                                    "known by", "type")) +
                      "\n";
   std::uint64_t shown = 0;
-  for (const TypeRow& row : rows) {
+  for (const TypeSum& row : rows) {
     if (shown++ == most.value()) break;
     text += fmt::format("{:>10} {:>12} {:>12}  {:<8}  {}\n", with_separators(row.blocks), bytes_text(row.bytes),
                         bytes_text(row.retained_bytes), source_name(known[row.type].source),

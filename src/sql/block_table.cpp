@@ -7,6 +7,7 @@
 #include "analysis/moment/block_lives.h"
 #include "analysis/moment/event_search.h"
 #include "analysis/moment/heap_cursor.h"
+#include "sql/asked_snapshot.h"
 #include "sql/stack_function.h"
 #include "sql/tables.h"
 
@@ -28,6 +29,9 @@ enum Field : std::size_t {
   kFreeStack,
   kFreeFunction,
   kLifetime,
+  kType,
+  kClass,
+  kRetained,
 };
 
 using enum ColumnType;
@@ -47,12 +51,81 @@ constexpr std::array kColumns{
     Column{"free_stack", Integer, Narrow::Rows, "stacks.id", true},
     Column{"free_fn", Text, Narrow::Nothing, "the function charged with it", true},
     Column{"lifetime", Real, Narrow::Rows, "seconds from one to the other", true},
+    Column{"type", Text, Narrow::Nothing,
+           "what it was at the last snapshot of memory; this and the columns below are NULL if it was not live then, "
+           "or there is none",
+           true},
+    Column{"class", Text, Narrow::Nothing,
+           "'reachable', 'possibly lost', 'indirectly lost' or 'definitely lost' at that snapshot", true},
+    Column{"retained", Integer, Narrow::Nothing,
+           "bytes of it and of all blocks that could be got at only through it; 0: it was lost", true},
+};
+
+constexpr std::string_view class_word(LeakClass leak_class) {
+  switch (leak_class) {
+  case LeakClass::Reachable: return "reachable";
+  case LeakClass::Possibly: return "possibly lost";
+  case LeakClass::Definitely: return "definitely lost";
+  case LeakClass::Indirectly: return "indirectly lost";
+  }
+  return "";
+}
+
+// What the blocks of a snapshot were, as far as a statement asks.
+class BlocksAtSnapshot {
+public:
+  explicit BlocksAtSnapshot(AskedSnapshots& snapshots) : snapshots_(snapshots) {}
+
+  Result<> look_at(const Wanted& wanted) {
+    opened_.reset();
+    if (!wanted.uses(kType) && !wanted.uses(kClass) && !wanted.uses(kRetained)) return Unit{};
+    const Result<std::shared_ptr<OpenedSnapshot>> asked = snapshots_.usual();
+    if (!asked) return asked.error();
+    if (asked.value() == nullptr) return Unit{};
+    const Result<SnapshotHeap*> heap = asked.value()->heap();
+    if (!heap) return heap.error();
+    if (wanted.uses(kType)) {
+      const Result<const BlockTypes*> types = asked.value()->types();
+      if (!types) return types.error();
+      types_ = types.value();
+    }
+    opened_ = asked.value();
+    opened_->release_blocks();
+    heap_ = heap.value();
+    return Unit{};
+  }
+
+  // Of a block that lived so; NULL when that was not at the snapshot.
+  void column(std::size_t index, const BlockLife& life, ColumnOut& out) {
+    const std::uint32_t block = number_of(life);
+    if (block == BlockRanks::kNone) return out.null();
+    if (index == kType) return out.text(types_->of_block(block).name);
+    if (index == kClass) return out.lasting_text(class_word(heap_->reachability().class_of(block)));
+    const Dominators& dominators = heap_->dominators();
+    const std::uint32_t node = dominators.node_of(block);
+    out.number(node == Dominators::kNone ? 0 : dominators.retained_bytes(node));
+  }
+
+private:
+  std::uint32_t number_of(const BlockLife& life) const {
+    if (!opened_) return BlockRanks::kNone;
+    const std::uint64_t event = opened_->facts().event;
+    if (life.block.event > event || (life.freed && life.freed_event <= event)) return BlockRanks::kNone;
+    const std::uint32_t block = heap_->ranks().find(life.block.address);
+    const bool is_it = block != BlockRanks::kNone && heap_->ranks().begin(block) == life.block.address;
+    return is_it ? block : BlockRanks::kNone;
+  }
+
+  AskedSnapshots& snapshots_;
+  std::shared_ptr<OpenedSnapshot> opened_; // null: no such column is asked for, or there is no memory
+  SnapshotHeap* heap_ = nullptr;           // of opened_
+  const BlockTypes* types_ = nullptr;
 };
 
 class BlockRows final : public RowCursor {
 public:
-  BlockRows(const TapeView& view, StackFunction& functions, const ShouldStop& should_stop)
-      : view_(view), functions_(functions), should_stop_(should_stop) {}
+  BlockRows(const TapeView& view, StackFunction& functions, AskedSnapshots& snapshots, const ShouldStop& should_stop)
+      : view_(view), functions_(functions), should_stop_(should_stop), at_snapshot_(snapshots) {}
 
   void start(const Wanted& wanted) override {
     wanted_ = wanted;
@@ -60,6 +133,11 @@ public:
     lives_.reset();
     live_.clear();
     next_live_ = 0;
+    error_.clear();
+    if (const Result<> looked = at_snapshot_.look_at(wanted); !looked) {
+      error_ = looked.error().sentence;
+      return;
+    }
     const auto& ranges = wanted.ranges;
     ended_only_ = !ranges[kFreeEvent].only_null && !ranges[kFreeEvent].is_everything();
     live_only_ = ranges[kFreeEvent].only_null || ranges[kFreeTime].only_null || ranges[kFreeThread].only_null ||
@@ -76,6 +154,7 @@ public:
       lives_.emplace(view_.tape(), options);
     next();
   }
+  std::string error() const override { return error_; }
 
   void next() override {
     now_ = nullptr;
@@ -93,6 +172,7 @@ public:
 
   void column(std::size_t index, ColumnOut& out) override {
     const Block& block = now_->block;
+    if (index >= kType) return at_snapshot_.column(index, *now_, out);
     if (index >= kFreeEvent && !now_->freed) return out.null();
     switch (index) {
     case kAddress: return out.number(block.address);
@@ -185,12 +265,14 @@ private:
   std::vector<BlockLife> live_; // instead, when no others are asked for
   std::size_t next_live_ = 0;
   const BlockLife* now_ = nullptr;
+  BlocksAtSnapshot at_snapshot_;
+  std::string error_;
 };
 
 class BlockTable final : public Table {
 public:
-  BlockTable(const TapeView& view, const ShouldStop& should_stop)
-      : view_(view), functions_(view.names()), should_stop_(should_stop) {}
+  BlockTable(const TapeView& view, std::shared_ptr<AskedSnapshots> snapshots, const ShouldStop& should_stop)
+      : view_(view), functions_(view.names()), snapshots_(std::move(snapshots)), should_stop_(should_stop) {}
 
   std::string_view name() const override { return "blocks"; }
   std::string_view meaning() const override { return "every block that ever lived, with its end"; }
@@ -198,19 +280,21 @@ public:
   // It costs as much as reading all events.
   std::uint64_t rows() const override { return view_.tape().event_count(); }
   std::unique_ptr<RowCursor> open() const override {
-    return std::make_unique<BlockRows>(view_, functions_, should_stop_);
+    return std::make_unique<BlockRows>(view_, functions_, *snapshots_, should_stop_);
   }
 
 private:
   const TapeView& view_;
   mutable StackFunction functions_;
+  std::shared_ptr<AskedSnapshots> snapshots_;
   const ShouldStop& should_stop_;
 };
 
 } // namespace
 
-std::unique_ptr<Table> make_block_table(const TapeView& view, const ShouldStop& should_stop) {
-  return std::make_unique<BlockTable>(view, should_stop);
+std::unique_ptr<Table> make_block_table(const TapeView& view, std::shared_ptr<AskedSnapshots> snapshots,
+                                        const ShouldStop& should_stop) {
+  return std::make_unique<BlockTable>(view, std::move(snapshots), should_stop);
 }
 
 } // namespace heaptape

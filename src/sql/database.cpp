@@ -114,7 +114,7 @@ Database::~Database() = default;
 
 const std::vector<std::unique_ptr<Table>>& Database::tables() const { return parts_->tables; }
 
-Result<Database> Database::open(const TapeView& view, ShouldStop should_stop) {
+Result<Database> Database::open(const TapeView& view, ShouldStop should_stop, const std::string& at) {
   if (!should_stop) should_stop = [] { return false; };
   auto parts = std::make_unique<Parts>(std::move(should_stop));
   sqlite3* connection = nullptr;
@@ -132,7 +132,7 @@ Result<Database> Database::open(const TapeView& view, ShouldStop should_stop) {
   sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   // No text of a tape comes near it; zeroblob(1e9) is somebody's joke.
   sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, 64 << 20);
-  parts->tables = make_tables(view, parts->should_stop);
+  parts->tables = make_tables(view, at, parts->should_stop);
   for (const std::unique_ptr<Table>& table : parts->tables) {
     if (const Result<> added = add_table(connection, *table, parts->should_stop); !added) return added.error();
     // A module declares its table when it is first used, which the authorizer would take for an attempt to make one.

@@ -36,8 +36,8 @@ public:
 
 class Database {
 public:
-  // The view must outlive it.
-  static Result<Database> open(const TapeView& view, ShouldStop should_stop = {});
+  // The view must outlive it. `at` is the moment that tables about memory mean where a statement names none; empty: the end.
+  static Result<Database> open(const TapeView& view, ShouldStop should_stop = {}, const std::string& at = {});
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
   ~Database();

@@ -9,33 +9,11 @@
 #include <random>
 
 #include "analysis/moment/block_lives.h"
-#include "sql/result_text.h"
+#include "sql/lines_for_test.h"
 #include "tape/sample_tape.h"
 
 namespace heaptape {
 namespace {
-
-// All rows as text, one line each.
-class Lines final : public SqlRows {
-public:
-  bool begin(const std::vector<std::string>&) override { return true; }
-  bool row(std::span<const SqlValue> values) override {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (i != 0) text += '|';
-      switch (values[i].type) {
-      case SqlValue::Type::Null: text += "NULL"; break;
-      case SqlValue::Type::Integer: text += std::to_string(values[i].integer); break;
-      case SqlValue::Type::Real: text += std::to_string(values[i].real); break;
-      case SqlValue::Type::Text: text += values[i].text; break;
-      }
-    }
-    text += '\n';
-    return ++rows < most;
-  }
-  bool end() override { return true; }
-  std::string text;
-  std::size_t rows = 0, most = ~std::size_t{0};
-};
 
 class TapeDatabase : public testing::Test {
 protected:
@@ -53,11 +31,7 @@ protected:
   }
   ~TapeDatabase() override { ::unlink(path.c_str()); }
 
-  std::string ask(const std::string& sql) {
-    Lines lines;
-    const Result<> ran = database->run(sql, lines);
-    return ran ? lines.text : "error: " + ran.error().sentence;
-  }
+  std::string ask(const std::string& sql) { return lines_of(*database, sql); }
 
   SampleTape sample;
   std::string path;

@@ -6,6 +6,7 @@
 #include "analysis/moment/odd_findings.h"
 #include "report/pages/odd_calls.h"
 #include "report/text/mark_text.h"
+#include "sql/asked_snapshot.h"
 #include "sql/list_table.h"
 #include "sql/tables.h"
 
@@ -238,10 +239,12 @@ std::unique_ptr<Table> make_damage_table(const TapeView& view) {
                      }});
 }
 
-std::vector<std::unique_ptr<Table>> make_tables(const TapeView& view, const ShouldStop& should_stop) {
+std::vector<std::unique_ptr<Table>> make_tables(const TapeView& view, const std::string& at,
+                                                const ShouldStop& should_stop) {
+  const auto snapshots = std::make_shared<AskedSnapshots>(view, at);
   std::vector<std::unique_ptr<Table>> tables;
   tables.push_back(make_event_table(view, should_stop));
-  tables.push_back(make_block_table(view, should_stop));
+  tables.push_back(make_block_table(view, snapshots, should_stop));
   tables.push_back(make_live_table(view));
   tables.push_back(make_stack_table(view));
   tables.push_back(make_frame_table(view));
@@ -252,6 +255,9 @@ std::vector<std::unique_ptr<Table>> make_tables(const TapeView& view, const Shou
   tables.push_back(make_odd_call_table(view));
   tables.push_back(make_sample_table(view));
   tables.push_back(make_damage_table(view));
+  tables.push_back(make_snapshot_table(view, should_stop));
+  tables.push_back(make_type_table(snapshots));
+  tables.push_back(make_reference_table(view, snapshots, should_stop));
   return tables;
 }
 

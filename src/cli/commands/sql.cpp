@@ -19,7 +19,8 @@ constexpr CommandHelp kHelp{
     .usage = "heaptape sql [options] [TAPE] [SQL]",
     .purpose =
         "Answers questions in SQL. The tables are events, blocks, live, stacks, frames, threads, modules, marks, "
-        "pools, odd_calls, samples and damage; SQL may also be .tables, .schema TABLE or .help.",
+        "pools, odd_calls, samples, damage, snapshots, types and refs; SQL may also be .tables, .schema TABLE or "
+        ".help.",
     .more = R"(Separate statements with semicolons. Without SQL, or with -, it is read from standard input.
 The tape is never changed; CREATE TEMP TABLE ... AS SELECT ... keeps an answer for the next statement.
 
@@ -28,6 +29,7 @@ Examples:
   heaptape sql app.tape "SELECT kind, sum(size) FROM events GROUP BY kind"
   heaptape sql --format csv app.tape \
     "SELECT * FROM blocks WHERE free_event IS NULL ORDER BY size DESC LIMIT 9"
+  heaptape sql app.tape "SELECT name, blocks, retained FROM types LIMIT 20"
   heaptape sql app.tape < questions.sql
 )"};
 
@@ -73,10 +75,13 @@ Result<std::string> take_question(std::vector<std::string> words, TapeChoice& ta
 int sql(Arguments arguments) {
   std::vector<std::string> words;
   TapeChoice tape;
-  std::string format_name = "table";
+  std::string format_name = "table", at;
   ReportOptions common;
   OptionList list("sql");
   list.text("--format FORMAT", format_name, "table (default), csv or json").one_of({"table", "csv", "json"});
+  list.text("--at MOMENT", at,
+            "types, references and classes are those of the last snapshot of memory up to this moment, or of "
+            "snapshot:N (default: end)");
   common.add_names_and_color(list);
   tape.add_pid(list);
   list.words("TAPE", words);
@@ -95,7 +100,7 @@ int sql(Arguments arguments) {
   }
   const Result<TapeView> view = common.open(tape);
   if (!view) return fail(view.error());
-  Result<Database> database = Database::open(view.value());
+  Result<Database> database = Database::open(view.value(), {}, at);
   if (!database) return fail(database.error());
 
   Output output;
