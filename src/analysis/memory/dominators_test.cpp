@@ -132,6 +132,7 @@ TEST(Dominators, OfPythonObjectsAreNotFlattenedByTheCollectorsList) {
   HeldHeap test;
   HeapForTest& heap = test.heap;
   const std::uint32_t type = heap.add(400);
+  heap.be_type(type);
   std::vector<std::uint32_t> objects;
   for (int i = 0; i < 4; ++i) objects.push_back(heap.add(64));
   for (std::size_t i = 0; i < 4; ++i) {

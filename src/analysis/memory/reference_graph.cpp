@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/memory/block_walk.h"
+#include "analysis/memory/python_type.h"
 
 namespace heaptape {
 
@@ -45,10 +46,12 @@ bool is_link(const BlockRanks& ranks, std::uint64_t word) {
   return block == BlockRanks::kNone ||
          std::find(kHeadPlaces.begin(), kHeadPlaces.end(), word - ranks.begin(block)) != kHeadPlaces.end();
 }
-bool is_collector_head(const BlockRanks& ranks, const CollectorHead& head) {
+// Other structures in the same program may look alike but for the type.
+bool is_collector_head(const BlockRanks& ranks, const CollectorHead& head, PythonTypeCheck& types) {
   constexpr std::uint64_t kMostCounted = std::uint64_t{1} << 33;
   return head.count - 1 < kMostCounted && looks_like_address(head.type) && is_link(ranks, head.next) &&
-         is_link(ranks, head.previous) && ranks.find(head.count) == BlockRanks::kNone; // a heap may lie that low
+         is_link(ranks, head.previous) && ranks.find(head.count) == BlockRanks::kNone && // a heap may lie that low
+         types.is_type(head.type);
 }
 
 } // namespace
@@ -78,15 +81,16 @@ public:
 private:
   void work() {
     MemoryCursor cursor(image_);
+    PythonTypeCheck types(image_);
     const std::uint64_t blocks = ranks_.size();
     for (std::size_t task; (task = next_.fetch_add(1)) < parts_.size();) {
       const auto begin = static_cast<std::uint32_t>(blocks * task / parts_.size());
       const auto end = static_cast<std::uint32_t>(blocks * (task + 1) / parts_.size());
-      extract(cursor, begin, end, parts_[task]);
+      extract(cursor, types, begin, end, parts_[task]);
     }
   }
 
-  void extract(MemoryCursor& cursor, std::uint32_t from, std::uint32_t till, Part& part) {
+  void extract(MemoryCursor& cursor, PythonTypeCheck& types, std::uint32_t from, std::uint32_t till, Part& part) {
     WordBatch batch(ranks_, options_.form, [&](std::uint64_t source, std::uint32_t target, std::uint64_t offset) {
       if (source == target) return;
       ++graph_.first_[source]; // the number of its edges, for the time being
@@ -100,7 +104,7 @@ private:
     const auto all = [](std::uint32_t) { return true; };
     walk_blocks(cursor, ranks_, from, till, all,
                 [&](std::uint32_t block, std::uint64_t address, std::span<const std::byte> bytes) {
-                  scan(batch, block, address, bytes);
+                  scan(batch, types, block, address, bytes);
                   if (part.to.size() - counted < kCountedTogether) return true;
                   const std::uint64_t added = part.to.size() - counted;
                   counted += added;
@@ -111,9 +115,11 @@ private:
   }
 
   template <class Batch>
-  void scan(Batch& batch, std::uint32_t block, std::uint64_t address, std::span<const std::byte> bytes) {
+  void scan(Batch& batch, PythonTypeCheck& types, std::uint32_t block, std::uint64_t address,
+            std::span<const std::byte> bytes) {
     std::size_t links = bytes.size(); // where those of CPython's collector begin
-    if (options_.cpython && address == ranks_.begin(block) && address % kWord == 0) links = collector_links(bytes);
+    if (options_.cpython && address == ranks_.begin(block) && address % kWord == 0)
+      links = collector_links(bytes, types);
     for (std::size_t at = -address % kWord; at + kWord <= bytes.size(); at += kWord) {
       if (at - links < kHeadLinks) continue;
       std::uint64_t word;
@@ -121,12 +127,12 @@ private:
       batch.look(word, block);
     }
   }
-  std::size_t collector_links(std::span<const std::byte> bytes) const {
+  std::size_t collector_links(std::span<const std::byte> bytes, PythonTypeCheck& types) const {
     for (const std::size_t place : kHeadPlaces) {
       CollectorHead head;
       if (place + sizeof head > bytes.size()) break;
       std::memcpy(&head, bytes.data() + place, sizeof head);
-      if (is_collector_head(ranks_, head)) return place;
+      if (is_collector_head(ranks_, head, types)) return place;
     }
     return bytes.size();
   }

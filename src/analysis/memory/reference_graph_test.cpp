@@ -73,6 +73,7 @@ TEST(ReferenceGraph, FollowsDisguisedPointersWhenToldHow) {
 TEST(ReferenceGraph, LeavesOutTheListOfPythonsCollector) {
   HeapForTest heap;
   const std::uint32_t type = heap.add(400), a = heap.add(64), b = heap.add(64);
+  heap.be_type(type);
   for (const auto& [object, other] : {std::pair(a, b), std::pair(b, a)}) {
     heap.point(object, 0, other);
     heap.pages.put_word(heap.at(object, 8), heap.at(other) | 1);
@@ -90,6 +91,7 @@ TEST(ReferenceGraph, LeavesOutTheCollectorsListAlsoBehindTwoWordsAboutAttributes
   HeapForTest heap;
   const std::uint32_t type = heap.add(400), values = heap.add(64), a = heap.add(80), b = heap.add(64),
                       items = heap.add(64);
+  heap.be_type(type);
   heap.point(a, 0, values, 8);
   heap.point(a, 16, b);
   heap.point(a, 24, b);
@@ -104,6 +106,20 @@ TEST(ReferenceGraph, LeavesOutTheCollectorsListAlsoBehindTwoWordsAboutAttributes
   EXPECT_EQ(targets(graph, a), (std::vector{values, type}));
   EXPECT_EQ(targets(graph, b), std::vector{type});
   EXPECT_EQ(targets(graph, items).size(), 4u);
+}
+
+TEST(ReferenceGraph, FollowsLinksOfOtherListsInAProgramThatEmbedsPython) {
+  HeapForTest heap;
+  const std::uint32_t type = heap.add(400), a = heap.add(64), b = heap.add(64), text = heap.add(64);
+  heap.be_type(type);
+  for (const auto& [object, other] : {std::pair(a, b), std::pair(b, a)}) {
+    heap.point(object, 0, other);
+    heap.point(object, 8, other);
+    heap.pages.put_word(heap.at(object, 16), 2);
+    heap.point(object, 24, text);
+    heap.point(text, 8, text); // an empty ring
+  }
+  EXPECT_EQ(targets(heap.graph({.cpython = true}), a), (std::vector{b, b, text}));
 }
 
 TEST(ReferenceGraph, SurvivesBlocksThatOverlapAndMemoryThatIsMissing) {

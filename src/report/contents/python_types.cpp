@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "analysis/memory/python_type.h"
+
 namespace heaptape {
 namespace {
 
 constexpr std::uint64_t kWord = 8;
 // CPython 3.6 to 3.14: PyTypeObject.
-constexpr std::uint64_t kTypeOfType = 8, kName = 24, kBasicSize = 32, kLeastTypeBytes = 400;
+constexpr std::uint64_t kName = 24, kBasicSize = 32, kLeastTypeBytes = 400;
 constexpr std::uint64_t kSmallest = 16, kLargest = std::uint64_t{1} << 20; // sizes of objects without their items
 constexpr std::uint64_t kLeastText = 40; // most texts are shorter than the size that their type names
 constexpr std::size_t kLongestName = 200;
@@ -42,15 +44,7 @@ const PythonTypes::Type& PythonTypes::type_at(std::uint64_t address) {
 }
 
 PythonTypes::Type PythonTypes::find(std::uint64_t address) {
-  std::uint64_t meta = cursor_.word(address + kTypeOfType).value_or(0);
-  for (int steps = 0; meta != 0; ++steps) {
-    constexpr int kMostSteps = 4; // classes of classes
-    const std::uint64_t next = cursor_.word(meta + kTypeOfType).value_or(0);
-    if (next == meta) break;
-    if (steps == kMostSteps) return {};
-    meta = next;
-  }
-  if (meta == 0 || cursor_.text(cursor_.word(meta + kName).value_or(0), 5) != "type") return {};
+  if (!is_python_type(cursor_, address)) return {};
   Type type{cursor_.text(cursor_.word(address + kName).value_or(0), kLongestName),
             cursor_.word(address + kBasicSize).value_or(0)};
   const bool readable = std::ranges::all_of(type.name, [](char c) { return static_cast<unsigned char>(c) >= ' '; });

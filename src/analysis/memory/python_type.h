@@ -1,0 +1,26 @@
+// Whether an object of CPython is a type: the type of its type, and so on, is `type`, which is a type of its own.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "analysis/memory/memory_image.h"
+
+namespace heaptape {
+
+// Remembers its answers. One thread at a time.
+class PythonTypeCheck {
+public:
+  explicit PythonTypeCheck(const MemoryImage& image) : cursor_(image) {}
+
+  bool is_type(std::uint64_t address);
+
+private:
+  MemoryCursor cursor_;
+  std::unordered_map<std::uint64_t, bool> known_;
+};
+
+// The same without a memory.
+bool is_python_type(MemoryCursor& cursor, std::uint64_t address);
+
+} // namespace heaptape
