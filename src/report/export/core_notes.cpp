@@ -11,6 +11,7 @@
 
 #include "analysis/heap/recorder_memory.h"
 #include "base/path_text.h"
+#include "report/export/core_xstate.h"
 
 namespace heaptape {
 
@@ -140,7 +141,7 @@ std::string core_notes(const TapeReader& tape, const SnapshotMemory& memory) {
     const std::string_view extended = text_of(thread->extended);
     if (extended.size() < kFpregsBytes) continue;
     notes.add(NT_PRFPREG, extended.substr(0, kFpregsBytes));
-    notes.add(NT_X86_XSTATE, extended, "LINUX");
+    notes.add(NT_X86_XSTATE, xstate_for_debuggers(thread->extended), "LINUX");
   }
   return notes.take();
 }

@@ -1,0 +1,47 @@
+#include "report/export/core_xstate.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace heaptape {
+namespace {
+
+constexpr std::uint64_t kUpToProtectionKeys = 0x2e7, kTiles = 0x60000;
+
+std::vector<std::byte> area_of(std::size_t bytes, std::uint64_t features) {
+  std::vector<std::byte> area(bytes, std::byte{0x5a});
+  for (const std::size_t offset : {464, 512}) std::memcpy(&area[offset], &features, sizeof features);
+  return area;
+}
+
+std::uint64_t word_at(const std::string& area, std::size_t offset) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, area.data() + offset, sizeof word);
+  return word;
+}
+
+TEST(CoreXstate, TilesAreLeftOutAndTheAreaSaysSo) {
+  const std::string known = xstate_for_debuggers(area_of(11008, kUpToProtectionKeys | kTiles));
+  EXPECT_EQ(known.size(), 2696U);
+  EXPECT_EQ(word_at(known, 464), kUpToProtectionKeys);
+  EXPECT_EQ(word_at(known, 512), kUpToProtectionKeys);
+  EXPECT_EQ(known.substr(576), std::string(2696 - 576, 0x5a));
+}
+
+TEST(CoreXstate, AnAreaThatDebuggersKnowStaysAsItIs) {
+  for (const auto& [bytes, features] : {std::pair{832U, 0x7U}, {1088U, 0x1fU}, {2688U, 0xe7U}, {2696U, 0x2e7U}}) {
+    const std::vector<std::byte> area = area_of(bytes, features);
+    EXPECT_EQ(xstate_for_debuggers(area), std::string(reinterpret_cast<const char*>(area.data()), area.size()));
+  }
+}
+
+TEST(CoreXstate, AShortAreaIsNotLookedInto) {
+  EXPECT_EQ(xstate_for_debuggers(std::vector<std::byte>(512)).size(), 512U);
+  EXPECT_EQ(xstate_for_debuggers({}), "");
+}
+
+} // namespace
+} // namespace heaptape
