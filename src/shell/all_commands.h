@@ -22,6 +22,7 @@ extern const Command kArenasCommand, kMappingsCommand;                          
 extern const Command kSnapshotsCommand, kBytesCommand;                            // snapshots.cpp, bytes.cpp
 extern const Command kRefsCommand, kAllRefsCommand, kTraceCommand, kRootsCommand; // references.cpp
 extern const Command kTypeCommand, kTypesCommand;                                 // types.cpp
+extern const Command kRetainedCommand;                                            // retained.cpp
 extern const Command kPoolsCommand;                                               // pools.cpp
 extern const Command kSqlCommand;                                                 // sql_command.cpp
 extern const Command kVerifyCommand;                                              // verify.cpp

@@ -18,8 +18,8 @@ std::span<const Command* const> commands() {
       &kExplainCommand,   &kBlocksCommand, &kTopCommand,      &kLiveCommand,        &kLeaksCommand,
       &kDiffCommand,      &kMapCommand,    &kArenasCommand,   &kMappingsCommand,    &kPoolsCommand,
       &kSnapshotsCommand, &kBytesCommand,  &kRefsCommand,     &kAllRefsCommand,     &kTraceCommand,
-      &kRootsCommand,     &kTypeCommand,   &kTypesCommand,    &kSqlCommand,         &kVerifyCommand,
-      &kHelpCommand,
+      &kRootsCommand,     &kTypeCommand,   &kTypesCommand,    &kRetainedCommand,    &kSqlCommand,
+      &kVerifyCommand,    &kHelpCommand,
   };
   return kAll;
 }

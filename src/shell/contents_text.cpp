@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/number_text.h"
+#include "report/leaks/leak_report.h"
 #include "shell/describe.h"
 
 namespace heaptape {
@@ -57,6 +58,24 @@ Error not_in_a_block(Session& session, SnapshotMemory& memory, std::uint64_t add
           hex(address) + " was in no live block at the snapshot" + (place.empty() ? "" : "; it is in " + place)};
 }
 
+std::string unreachable_text(Session& session, SnapshotHeap& heap, std::uint32_t block) {
+  const Reachability& reach = heap.reachability();
+  const LeakClass leak_class = reach.class_of(block);
+  if (leak_class == LeakClass::Reachable)
+    return "nothing leads to it that can be seen here, but it was released later or was just being moved\n";
+  if (leak_class == LeakClass::Possibly)
+    return "possibly lost: only a word that is not aligned, or one that leads right behind a block, leads there\n";
+  std::string text = fmt::format("unreachable: {}\n", leak_class_name(leak_class));
+  const std::uint32_t leader = reach.leader_of(block);
+  if (leader != block)
+    return text + fmt::format("  through {:#x}, {}\n", heap.ranks().begin(leader), block_text(session, heap, leader));
+  const auto found = std::ranges::lower_bound(reach.leaders(), block, {}, &LostLeader::block);
+  if (found != reach.leaders().end() && found->block == block && found->indirect.blocks != 0)
+    text += fmt::format("  with {} in {} that only it leads to\n", bytes_text(found->indirect.bytes),
+                        count_of(found->indirect.blocks, "block"));
+  return text;
+}
+
 std::string block_text(Session& session, const SnapshotHeap& heap, std::uint32_t block) {
   const StackId stack = heap.stack_of(block);
   const std::string maker = session.stacks().site(stack);
@@ -76,15 +95,19 @@ std::string root_place_text(Session& session, SnapshotMemory& memory, const Root
   return text;
 }
 
+std::string thread_words(const Session& session, std::uint32_t tid) {
+  const auto named = std::ranges::find(session.tape().threads(), tid, &Thread::tid);
+  const bool has_name = named != session.tape().threads().end() && !named->name.empty();
+  return fmt::format("thread {}", tid) + (has_name ? " (" + printable(named->name) + ")" : "");
+}
+
 std::string root_group_text(Session& session, const SnapshotMemory& memory, const RootRange& range) {
   const std::vector<ThreadState>& threads = memory.facts().threads;
-  const std::string text = range.kind == RootKind::Registers && range.thread < threads.size()
-                               ? fmt::format("registers of thread {}", threads[range.thread].tid)
-                               : root_text(memory, range, 0);
-  if (range.thread >= threads.size()) return text;
-  const auto named = std::ranges::find(session.tape().threads(), threads[range.thread].tid, &Thread::tid);
-  if (named == session.tape().threads().end() || named->name.empty()) return text;
-  return fmt::format("{} ({})", text, printable(named->name));
+  if (range.thread >= threads.size()) return root_text(memory, range, 0);
+  const std::uint32_t tid = threads[range.thread].tid;
+  if (range.kind == RootKind::Registers) return "registers of " + thread_words(session, tid);
+  const std::string text = root_text(memory, range, 0), plain = fmt::format("thread {}", tid);
+  return text.ends_with(plain) ? text.substr(0, text.size() - plain.size()) + thread_words(session, tid) : text;
 }
 
 std::string root_word_text(Session& session, const SnapshotMemory& memory, const RootRange& range, std::uint64_t word) {

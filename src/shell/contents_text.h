@@ -16,10 +16,14 @@ std::string snapshot_text(Session& session, const MemorySnapshot& snapshot);
 std::string place_text(Session& session, SnapshotMemory& memory, std::uint64_t address);
 // Why a question about a block cannot be answered for this address.
 Error not_in_a_block(Session& session, SnapshotMemory& memory, std::uint64_t address);
+// Of a block that no root leads to, a line each: what kind of leak it is, and through which other block it is lost.
+std::string unreachable_text(Session& session, SnapshotHeap& heap, std::uint32_t block);
 // "48-byte Circle of main things.cpp:12"; "48-byte block of main things.cpp:12" when its type is not known by itself
 std::string block_text(Session& session, const SnapshotHeap& heap, std::uint32_t block);
 // Where a word of a root lies: "g_shapes (variables of things) at 0x…", "stack of thread 4711 at 0x…".
 std::string root_place_text(Session& session, SnapshotMemory& memory, const RootRange& range, std::uint64_t word);
+// "thread 4711 (worker)", by the number that the kernel gave it.
+std::string thread_words(const Session& session, std::uint32_t tid);
 // What root words are grouped by: "variables of things", "registers of thread 4711 (worker)".
 std::string root_group_text(Session& session, const SnapshotMemory& memory, const RootRange& range);
 // Which word of its group it is: "g_shapes+0x8", "rbx", "+0x18" from where the stack ends or the range begins.

@@ -142,10 +142,7 @@ Result<> trace(Session& session, Call& call, Printer& out) {
   std::string text = fmt::format("{:#x}: {}\n{}\n", address.value(), block_text(session, heap, block),
                                  snapshot_text(session, heap.memory().facts()));
   if (!path) {
-    text += fmt::format("unreachable: {}\n", leak_class_name(leak_class));
-    if (const std::uint32_t leader = heap.reachability().leader_of(block); leader != block)
-      text += fmt::format("  through {:#x}, {}\n", heap.ranks().begin(leader), block_text(session, heap, leader));
-    out.print(text);
+    out.print(text + unreachable_text(session, heap, block));
     return Unit{};
   }
   const RootRange& range = heap.roots().ranges()[path->range];

@@ -87,6 +87,7 @@ Result<SnapshotMemory*> Session::memory() {
   const Result<std::size_t> found = find_snapshot(tape(), parts_->event);
   if (!found) return found.error();
   if (!parts_->memory || parts_->memory_snapshot != found.value()) {
+    parts_->root_owners.reset();
     parts_->block_types.reset();
     parts_->type_reader.reset();
     parts_->memory_graph.reset();
@@ -113,6 +114,13 @@ Result<BlockTypes*> Session::block_types() {
   if (!heap) return heap.error();
   if (!parts_->block_types) parts_->block_types = BlockTypes::of(*heap.value(), names());
   return &*parts_->block_types;
+}
+
+Result<RootOwners*> Session::root_owners() {
+  const Result<SnapshotHeap*> heap = memory_graph();
+  if (!heap) return heap.error();
+  if (!parts_->root_owners) parts_->root_owners = RootOwners::of(*heap.value(), symbols());
+  return &*parts_->root_owners;
 }
 
 TypeReader& Session::type_reader() {

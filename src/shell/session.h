@@ -15,6 +15,7 @@
 #include "analysis/space/address_space.h"
 #include "base/result.h"
 #include "report/contents/block_types.h"
+#include "report/contents/root_owners.h"
 #include "report/contents/snapshot_heap.h"
 #include "report/contents/snapshot_memory.h"
 #include "report/contents/type_reader.h"
@@ -74,6 +75,8 @@ public:
   TypeReader& type_reader();
   // What all of them are. Worked out when it is first asked for.
   Result<BlockTypes*> block_types();
+  // Which variables and blocks hold them. Worked out when it is first asked for.
+  Result<RootOwners*> root_owners();
   // The heap at that snapshot; after memory() has given one.
   HeapCursor& memory_heap();
   // Stacks in words; remembers what it has named.
@@ -112,6 +115,7 @@ private:
     std::unique_ptr<SnapshotHeap> memory_graph{};
     std::optional<TypeReader> type_reader{};
     std::optional<BlockTypes> block_types{};
+    std::optional<RootOwners> root_owners{};
     SymbolOptions symbol_options{};
     std::optional<HeapCursor> cursor{};
     std::uint64_t event = 0, time_us = 0;

@@ -23,6 +23,8 @@ constexpr std::uint32_t kAhead = 8;
 class DominatorMaker {
 public:
   explicit DominatorMaker(const HeapView& heap) : heap_(heap), graph_(heap.graph) {}
+  DominatorMaker(const HeapView& heap, std::span<const OwnedRoot> roots)
+      : heap_(heap), graph_(heap.graph), owned_(roots), by_owner_(true) {}
 
   Dominators make() {
     search();
@@ -62,8 +64,13 @@ private:
     for (const RootWord& word : heap_.roots.words()) {
       if (heap_.roots.is_weak(word))
         weak_.push_back(word);
-      else
+      else if (!by_owner_)
         search_from(word.block, Dominators::kRoot);
+    }
+    for (const OwnedRoot& root : owned_) {
+      if (made_.owners_.empty() || made_.owners_.back().owner != root.owner)
+        made_.owners_.push_back({add_node(kNone, Dominators::kRoot), root.owner});
+      search_from(root.block, made_.owners_.back().node);
     }
     strong_ = made_.nodes();
     const auto thread_of = [&](const RootWord& word) { return heap_.roots.ranges()[word.range].thread; };
@@ -123,7 +130,12 @@ private:
       }
     }
     for (const RootWord& word : heap_.roots.words()) {
-      if (!heap_.roots.is_weak(word)) visit(Dominators::kRoot, made_.node_[word.block]);
+      if (!by_owner_ && !heap_.roots.is_weak(word)) visit(Dominators::kRoot, made_.node_[word.block]);
+    }
+    auto owner = made_.owners_.begin();
+    for (const OwnedRoot& root : owned_) {
+      if (owner->owner != root.owner) ++owner;
+      visit(owner->node, made_.node_[root.block]);
     }
     auto stack = made_.stacks_.begin();
     for (const RootWord& word : weak_) {
@@ -188,6 +200,8 @@ private:
 
   const HeapView& heap_;
   const ReferenceGraph& graph_;
+  std::span<const OwnedRoot> owned_{};
+  bool by_owner_ = false; // owned_ stands for the strong root words
   Dominators made_;
   std::uint32_t strong_ = 0; // nodes from here on are reached from stacks alone
   std::vector<RootWord> weak_;
@@ -199,6 +213,9 @@ private:
 };
 
 Dominators Dominators::of(const HeapView& heap) { return DominatorMaker(heap).make(); }
+Dominators Dominators::of(const HeapView& heap, std::span<const OwnedRoot> roots) {
+  return DominatorMaker(heap, roots).make();
+}
 
 DominatorChildren::DominatorChildren(const Dominators& dominators) : dominators_(dominators) {
   const std::uint32_t nodes = dominators.nodes();

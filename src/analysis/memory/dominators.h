@@ -22,6 +22,13 @@
 
 namespace heaptape {
 
+// A strong root word by its owner, a variable say: what leads to the block.
+struct OwnedRoot {
+  std::uint32_t owner = 0; // a number that the caller gives
+  std::uint32_t block = 0;
+  friend auto operator<=>(const OwnedRoot&, const OwnedRoot&) = default;
+};
+
 // Const calls may come from any thread. 20 bytes per reachable block; twice as much, and 4 bytes per edge, while it is made.
 class Dominators {
 public:
@@ -33,13 +40,24 @@ public:
     std::uint32_t thread = kNone; // number in HeapView::threads; kNone: a stack that no thread was using
   };
 
+  struct OwnerNode {
+    std::uint32_t node = 0;
+    std::uint32_t owner = 0;
+  };
+
   static Dominators of(const HeapView& heap);
+  // With these in place of the heap's strong root words: each owner is a node below the root, and holds what it alone leads to, by however
+  // many words. In order of owners; each block once for each.
+  static Dominators of(const HeapView& heap, std::span<const OwnedRoot> roots);
 
   // Nodes are numbered from 0, the root; what is dominated has higher numbers.
   std::uint32_t nodes() const { return static_cast<std::uint32_t>(block_.size()); }
-  std::uint32_t node_of(std::uint32_t block) const { return node_[block]; }      // kNone: not reachable
-  std::uint32_t block_of(std::uint32_t node) const { return block_[node]; }      // kNone: the root, or a thread's stack
-  std::span<const StackNode> stacks() const { return stacks_; }                  // by node
+  std::uint32_t node_of(std::uint32_t block) const { return node_[block]; } // kNone: not reachable
+  std::uint32_t block_of(std::uint32_t node) const {
+    return block_[node];
+  }                                                             // kNone: the root, an owner, or a thread's stack
+  std::span<const StackNode> stacks() const { return stacks_; } // by node
+  std::span<const OwnerNode> owners() const { return owners_; } // by node
   std::uint32_t dominator(std::uint32_t node) const { return dominator_[node]; } // of the root itself: the root
   std::uint64_t retained_bytes(std::uint32_t node) const { return retained_[node]; }
 
@@ -51,6 +69,7 @@ private:
   TableVector<std::uint32_t> dominator_;
   TableVector<std::uint64_t> retained_;
   std::vector<StackNode> stacks_;
+  std::vector<OwnerNode> owners_;
 };
 
 // The children of each node in the tree of dominators. 8 bytes per node. Const calls may come from any thread.

@@ -64,6 +64,30 @@ TEST(Dominators, AreNotMovedByWordsOnStacks) {
   EXPECT_EQ(dominators.dominator(stack), Dominators::kRoot);
 }
 
+TEST(Dominators, HangOnTheirOwnerWhenSeveralOfItsWordsLeadThere) {
+  HeldHeap test;
+  const std::uint32_t thread = test.thread();
+  const std::uint32_t first = test.heap.add(10), last = test.heap.add(20), shared = test.heap.add(40),
+                      local = test.heap.add(80);
+  test.heap.point(first, 0, last); // a ring, of which the owner knows both ends
+  test.heap.point(last, 0, first);
+  test.slot(thread, local);
+  const std::vector<OwnedRoot> roots{{7, first}, {7, last}, {7, shared}, {9, shared}};
+  const Dominators dominators = Dominators::of(test.view(), roots);
+  ASSERT_EQ(dominators.owners().size(), 2u);
+  const std::uint32_t owner = dominators.owners()[0].node;
+  EXPECT_EQ(dominators.owners()[0].owner, 7u);
+  EXPECT_EQ(dominators.block_of(owner), Dominators::kNone);
+  EXPECT_EQ(dominators.dominator(owner), Dominators::kRoot);
+  EXPECT_EQ(dominators.dominator(dominators.node_of(first)), owner);
+  EXPECT_EQ(dominators.dominator(dominators.node_of(last)), owner);
+  EXPECT_EQ(dominators.retained_bytes(owner), 30u);
+  EXPECT_EQ(dominators.dominator(dominators.node_of(shared)), Dominators::kRoot);
+  EXPECT_EQ(dominators.retained_bytes(dominators.owners()[1].node), 0u);
+  ASSERT_EQ(dominators.stacks().size(), 1u);
+  EXPECT_EQ(dominators.dominator(dominators.node_of(local)), dominators.stacks()[0].node);
+}
+
 TEST(Dominators, AgreeWithTakingBlocksAwayOneByOne) {
   std::mt19937 random(7);
   const auto below = [&](std::size_t count) { return static_cast<std::uint32_t>(random() % count); };
