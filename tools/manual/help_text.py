@@ -67,7 +67,7 @@ def parse_options(lines):
     options, others = [], []
     for line in lines:
         found = OPTION.match(line)
-        if found and (found[2] or found[3] or len(line) < 24):
+        if found and (found[2] or found[3] or " " not in line.strip()):
             options.append(Option(found[1].split(", "), found[2] or "", [found[3]] if found[3] else []))
         elif options and not others and line.startswith(" " * 8):
             options[-1].text.append(line.strip())
