@@ -59,6 +59,8 @@ public:
     glibc.threads = threads_;
     glibc.main_arena = words_[0];
     glibc.heap_begin = words_[1];
+    glibc.heap_end = words_[2];
+    glibc.may_be_allocating = [](const ThreadState& thread) { return thread[ThreadState::Rax] % 2 != 0; };
     (void)check_glibc_heap(image, ranks.value(), glibc);
     MemoryCursor cursor(image);
     (void)find_main_arena(cursor, words_[2], words_[3]);
