@@ -56,10 +56,10 @@ constexpr std::array kCommands{
 };
 
 // Commands of the shell that read well by themselves.
-constexpr std::array kAsked{"explain",  "history", "owner",       "blocks", "events",    "event", "stack", "live",
-                            "stats",    "threads", "marks",       "symbol", "symbolat",  "text",  "map",   "arenas",
-                            "mappings", "pools",   "checkpoints", "scopes", "snapshots", "bytes", "refs",  "allrefs",
-                            "trace",    "roots",   "type",        "types",  "retained"};
+constexpr std::array kAsked{"explain",  "history", "owner",       "blocks", "events",    "event",   "stack", "live",
+                            "stats",    "threads", "marks",       "symbol", "symbolat",  "text",    "map",   "arenas",
+                            "mappings", "pools",   "checkpoints", "scopes", "snapshots", "bytes",   "refs",  "allrefs",
+                            "trace",    "roots",   "stackinfo",   "type",   "types",     "retained"};
 
 constexpr std::string_view kHelp =
     R"(heaptape records every heap event of a program onto a tape and plays it back.
@@ -109,7 +109,7 @@ While a program is being recorded:
 
 Also, as in the shell: owner, blocks, events, event, stack, live, stats,
 threads, marks, text, checkpoints, scopes, symbol, symbolat, arenas, mappings,
-roots, allrefs, type.
+roots, stackinfo, allrefs, type.
 
 Without TAPE, commands read the newest *.tape in the current directory. Long
 answers on a terminal go through $PAGER, unless heaptape --no-pager COMMAND.

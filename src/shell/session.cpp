@@ -91,6 +91,7 @@ Result<SnapshotMemory*> Session::memory() {
     parts_->block_types.reset();
     parts_->type_reader.reset();
     parts_->memory_graph.reset();
+    parts_->memory_stacks.reset();
     parts_->memory = std::make_unique<SnapshotMemory>(tape(), found.value(), parts_->symbol_options);
     parts_->memory_snapshot = found.value();
     parts_->memory_heap.reset();
@@ -126,6 +127,11 @@ Result<RootOwners*> Session::root_owners() {
 TypeReader& Session::type_reader() {
   if (!parts_->type_reader) parts_->type_reader.emplace(*parts_->memory, names());
   return *parts_->type_reader;
+}
+
+SnapshotStacks& Session::memory_stacks() {
+  if (!parts_->memory_stacks) parts_->memory_stacks.emplace(tape(), *parts_->memory);
+  return *parts_->memory_stacks;
 }
 
 HeapCursor& Session::memory_heap() {

@@ -18,6 +18,7 @@
 #include "report/contents/root_owners.h"
 #include "report/contents/snapshot_heap.h"
 #include "report/contents/snapshot_memory.h"
+#include "report/contents/snapshot_stacks.h"
 #include "report/contents/type_reader.h"
 #include "report/names/program_symbols.h"
 #include "report/names/stack_text.h"
@@ -69,6 +70,8 @@ public:
   const AddressSpace& space();
   // The memory at the last snapshot up to the cursor; valid until it moves.
   Result<SnapshotMemory*> memory();
+  // The stacks of its threads, frame by frame; after memory() has given one.
+  SnapshotStacks& memory_stacks();
   // What its blocks refer to, and what refers to them. Worked out when it is first asked for.
   Result<SnapshotHeap*> memory_graph();
   // What single blocks of it are; after memory() has given one.
@@ -112,6 +115,7 @@ private:
     std::unique_ptr<SnapshotMemory> memory{};
     std::size_t memory_snapshot = 0; // that it is of
     std::optional<HeapCursor> memory_heap{};
+    std::optional<SnapshotStacks> memory_stacks{};
     std::unique_ptr<SnapshotHeap> memory_graph{};
     std::optional<TypeReader> type_reader{};
     std::optional<BlockTypes> block_types{};

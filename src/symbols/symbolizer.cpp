@@ -35,6 +35,7 @@ struct ModuleSymbols::State {
   std::unique_ptr<DebugImage> mini;
   std::vector<AddressRange> code;
   SymbolTable table;
+  std::optional<UnwindTable> unwind;                  // made when it is first asked for
   std::unique_ptr<dwarf::DebugFile> alt_dwarf, dwarf; // made at the first look-up
   std::unique_ptr<SplitUnits> split_units;
   std::unique_ptr<dwarf::Lookup> lookup;
@@ -176,6 +177,21 @@ bool ModuleSymbols::is_signal_trampoline(std::uint64_t address) const {
   if (state_->module == nullptr) return false;
   const ByteSpan code = state_->module->elf().loaded_at(address, kSignalReturn.size());
   return !code.empty() && std::memcmp(code.data(), kSignalReturn.data(), kSignalReturn.size()) == 0;
+}
+
+const UnwindTable& ModuleSymbols::unwind_table() {
+  if (state_->unwind) return *state_->unwind;
+  UnwindTable& table = state_->unwind.emplace();
+  for (DebugImage* const image : {state_->module.get(), state_->debug.get()}) {
+    if (image == nullptr) continue;
+    const auto add = [&](UnwindTable::Kind kind, const char* name) {
+      const ElfSection* const section = image->elf().find(name);
+      table.add(kind, image->section(name), section != nullptr ? section->address : 0);
+    };
+    add(UnwindTable::Kind::EhFrame, ".eh_frame");
+    add(UnwindTable::Kind::DebugFrame, ".debug_frame");
+  }
+  return table;
 }
 
 const std::vector<SymbolOrigin>& ModuleSymbols::origins() const { return state_->origins; }

@@ -15,6 +15,7 @@
 
 #include "base/source_place.h"
 #include "symbols/symbol_options.h"
+#include "symbols/unwind_table.h"
 
 namespace heaptape {
 
@@ -38,6 +39,9 @@ public:
 
   // Whether the code at `address` is that of a signal trampoline: the frame outside it was interrupted, not calling.
   bool is_signal_trampoline(std::uint64_t address) const;
+
+  // How frames of this code lead to their callers; read at the first call. Addresses as the file counts them.
+  const UnwindTable& unwind_table();
 
   // Where names come from, the best first; empty: nothing was found.
   const std::vector<SymbolOrigin>& origins() const;
