@@ -147,6 +147,7 @@ static inline int heaptape_heap(struct heaptape_figures* figures) {
 
 #endif /* HEAPTAPE_DISABLE */
 
+#include <heaptape/contents.h>
 #include <heaptape/pool.h>
 #include <heaptape/profile.h>
 #include <heaptape/where.h>

@@ -31,12 +31,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "wire/contents_question.h"
 #include "wire/event_kind.h"
 
 namespace heaptape::wire {
 
 inline constexpr std::uint64_t kMagic = 0x31'65'72'69'57'74'48'00; // "\0HtWire1"
-inline constexpr std::uint32_t kVersion = 6;
+inline constexpr std::uint32_t kVersion = 7;
 inline constexpr std::size_t kPage = 4096;
 
 // One record of a ring: 24 bytes, three 8-byte words, written in the order word1, word2, word0.
@@ -218,8 +219,9 @@ struct Config {
   std::uint32_t node_capacity; // nodes in the node array, at most kNodeCapacity
   std::uint32_t cpu_hz;  // samples of the CPU profile per second of a thread's CPU time; 0: none until the program asks
   std::uint32_t no_heap; // 1: heap events are not recorded
-  std::uint32_t pad0;
-  std::uint64_t claims; // offsets from the start of the memory
+  std::uint32_t contents_reasons; // of ContentsReason, reason_bit(): the recorder asks for a snapshot then
+  std::uint64_t contents_signals; // bit N - 1: signal N asks for a snapshot
+  std::uint64_t claims;           // offsets from the start of the memory
   std::uint64_t slots;
   std::uint64_t modules;
   std::uint64_t answer;
@@ -276,6 +278,8 @@ struct Header {
   std::atomic<std::uint64_t> asked_address;
   std::atomic<std::uint32_t> answer_bytes;
   std::atomic<std::uint32_t> answer_found; // 1: it is in a block
+
+  alignas(64) ContentsQuestion contents;
 
   // For programs that this one becomes or starts; written before it attaches, each terminated. `door` is an abstract socket of the
   // collector's without its leading NUL, at which the process knocks after exec; empty: there is none. `tape` is the last part of the

@@ -38,6 +38,7 @@ constexpr CommandHelp kHelp{
   heaptape record ./server --port 8080
   heaptape record -o 'runs/%n-%t.tape' --max-tape 4G -- python3 job.py
   heaptape record --follow make
+  heaptape record --leaks ./server; heaptape leaks
   heaptape record --cpu ./server; heaptape cpu
   heaptape record --alloc-fn g_malloc --alloc-fn g_malloc_n:1:2=g_malloc \
                   --free-fn g_free ./app
@@ -181,6 +182,7 @@ int run(RecordRequest& request) {
 struct OptionTexts {
   std::string output, max_depth, max_tape, on_full, snapshot, snapshot_limit;
   std::optional<std::string> cpu; // empty: as often as usual
+  bool leaks = false;
 };
 
 Result<> take_texts(const OptionTexts& texts, CollectorOptions& options) {
@@ -193,6 +195,7 @@ Result<> take_texts(const OptionTexts& texts, CollectorOptions& options) {
   if (auto taken = take_value("--max-tape", texts.max_tape, parse_bytes, options.max_tape_bytes); !taken) return taken;
   if (auto taken = take_value("--snapshot", texts.snapshot, parse_snapshot_triggers, options.snapshots); !taken)
     return taken;
+  if (texts.leaks) options.snapshots.add_exit();
   if (auto taken =
           take_value("--snapshot-limit", texts.snapshot_limit, parse_bytes, options.snapshot_bounds.most_bytes);
       !taken)
@@ -247,9 +250,12 @@ int record(Arguments arguments) {
   list.text("--on-full WHAT", texts.on_full,
             "when the program outruns the recording: 'wait' (default; nothing is lost) or 'drop' (and count)")
       .one_of({"wait", "drop"});
+  list.flag("--leaks", texts.leaks,
+            "copy the program's memory onto the tape when it ends, so that 'heaptape leaks' tells what is lost from "
+            "what is still reachable (--snapshot=exit)");
   list.text("--snapshot WHEN", texts.snapshot,
-            "copy the program's memory onto the tape: every:10s, growth:200M, events:1000000, peak, mark:NAME; several "
-            "with commas between them");
+            "copy the program's memory onto the tape: every:10s, growth:200M, events:1000000, peak, exit, crash, "
+            "mark:NAME, signal:USR2; several with commas between them");
   list.text("--snapshot-limit SIZE", texts.snapshot_limit,
             "take no more snapshots of memory when they have this size on the tape (default: 10G)");
   list.flag("--with-dontdump", collector.snapshot_bounds.with_not_dumped,

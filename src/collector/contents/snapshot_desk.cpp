@@ -35,16 +35,16 @@ bool SnapshotDesk::ask(SnapshotTaker::Request request) {
 
 void SnapshotDesk::start_next() {
   if (waiting_.empty()) return;
-  SnapshotTaker::Request request = std::move(waiting_.front());
+  request_ = std::move(waiting_.front());
   waiting_.pop_front();
-  name_ = request.name;
   cut_.reset();
+  is_copied_ = copied_is_told_ = false;
   refused_ = false;
-  thread_ = std::thread([this, asked = std::move(request)] {
-    Result<MemorySnapshot> snapshot = taker_->take(asked);
+  thread_ = std::thread([this] {
+    Result<MemorySnapshot> snapshot = taker_->take(request_);
     {
       const std::lock_guard lock(mutex_);
-      ended_.emplace(Ended{asked.name, std::move(snapshot)});
+      ended_.emplace(Ended{request_, std::move(snapshot)});
     }
     wake_();
   });
@@ -78,6 +78,14 @@ void SnapshotDesk::let_go() {
   changed_.notify_all();
 }
 
+void SnapshotDesk::let_end() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_copied_ = true;
+  }
+  wake_();
+}
+
 bool SnapshotDesk::write(std::vector<std::byte> pages) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return page_bytes_ < kMostPageBytes || refused_ || phase_ == Phase::Closed; });
@@ -91,6 +99,7 @@ bool SnapshotDesk::write(std::vector<std::byte> pages) {
 // The recording's side.
 
 void SnapshotDesk::attend_to(SnapshotWork& work, std::unique_lock<std::mutex>& lock) {
+  number_ = taker_->next_number();
   phase_ = Phase::Attended;
   changed_.notify_all();
   while (phase_ == Phase::Attended || phase_ == Phase::WantsCut || phase_ == Phase::HasCut) {
@@ -116,7 +125,7 @@ void SnapshotDesk::attend_to(SnapshotWork& work, std::unique_lock<std::mutex>& l
     changed_.wait_for(lock, kShortRest);
   }
   lock.unlock();
-  work.moment_is_over(name_, cut_);
+  work.moment_is_over(request_.name, cut_);
   lock.lock();
 }
 
@@ -142,7 +151,13 @@ void SnapshotDesk::serve(SnapshotWork& work) {
   if (!thread_.joinable()) return start_next();
   std::unique_lock lock(mutex_);
   if (phase_ == Phase::WantsAttention) attend_to(work, lock);
+  if (is_copied_ && !std::exchange(copied_is_told_, true)) work.is_copied(request_, number_);
   if (!pages_.empty()) write_some(work, lock);
+}
+
+bool SnapshotDesk::is_copied() {
+  const std::lock_guard lock(mutex_);
+  return is_copied_;
 }
 
 std::optional<SnapshotDesk::Ended> SnapshotDesk::take_ended() {

@@ -34,6 +34,8 @@ public:
   virtual SnapshotCut cut() = 0;
   // The program runs again; what cut() gave last is the moment, if it was called at all.
   virtual void moment_is_over(const std::string& name, const std::optional<SnapshotCut>& cut) = 0;
+  // It may end, for its memory has been copied. `number`: of the snapshot, if nothing goes wrong any more.
+  virtual void is_copied(const SnapshotTaker::Request& request, std::uint64_t number) = 0;
   // False: the tape takes no more pages.
   virtual bool write_pages(std::vector<std::byte> payload) = 0;
 
@@ -55,9 +57,11 @@ public:
 
   // Does what the taker waits for.
   void serve(SnapshotWork& work);
+  // The program is not needed any more for the one under way.
+  bool is_copied();
   // What has ended, if something has. The pages of a snapshot have been written by then.
   struct Ended {
-    std::string name;
+    SnapshotTaker::Request request;
     Result<MemorySnapshot> snapshot;
   };
   std::optional<Ended> take_ended();
@@ -72,6 +76,7 @@ private:
   bool attend() override;
   std::optional<SnapshotCut> cut() override;
   void let_go() override;
+  void let_end() override;
   bool write(std::vector<std::byte> pages) override;
 
   void start_next();
@@ -86,8 +91,11 @@ private:
   std::mutex mutex_;
   std::condition_variable changed_;
   Phase phase_ = Phase::Running;
-  std::string name_; // of the one under way
+  SnapshotTaker::Request request_; // of the one under way
   std::optional<SnapshotCut> cut_;
+  std::uint64_t number_ = 0; // of the one under way
+  bool is_copied_ = false;
+  bool copied_is_told_ = false;
   std::deque<std::vector<std::byte>> pages_;
   std::size_t page_bytes_ = 0;
   bool refused_ = false; // the tape took no more

@@ -76,6 +76,7 @@ struct Meanwhile final : SnapshotHost {
     return cut;
   }
   void let_go() override { tape.let_go(); }
+  void let_end() override {}
   bool write(std::vector<std::byte> payload) override { return tape.write(std::move(payload)); }
 };
 
@@ -356,6 +357,7 @@ struct Recorder final : SnapshotWork {
   bool has_room = true;
   void drain_a_little() override {}
   SnapshotCut cut() override { return {.event = 1, .time_us = 2}; }
+  void is_copied(const SnapshotTaker::Request&, std::uint64_t) override {}
   void moment_is_over(const std::string&, const std::optional<SnapshotCut>&) override {}
   bool write_pages(std::vector<std::byte> payload) override {
     written += payload.size();

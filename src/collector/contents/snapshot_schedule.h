@@ -25,6 +25,7 @@ public:
   std::optional<std::string> due(const Now& now);
   // Whether one is wanted at this mark.
   bool wants_mark(std::string_view name) const;
+  const SnapshotTriggers& triggers() const { return triggers_; }
   // A snapshot was taken for another reason, too.
   void taken(const Now& now);
 

@@ -93,14 +93,17 @@ bool SnapshotTaker::read_regions() {
   return true;
 }
 
-MemoryWishes SnapshotTaker::read_wishes() const {
+std::optional<MemoryWishes> SnapshotTaker::read_wishes() const {
   SmapsText text;
-  (void)read_text("/proc/" + std::to_string(pid_) + "/smaps", [&](std::string_view part) { text.add(part); });
+  if (!read_text("/proc/" + std::to_string(pid_) + "/smaps", [&](std::string_view part) { text.add(part); }))
+    return std::nullopt;
   return text.take();
 }
 
 bool SnapshotTaker::look(bool with_not_dumped) {
-  wishes_ = read_wishes();
+  std::optional<MemoryWishes> wishes = read_wishes();
+  if (!wishes) return false;
+  wishes_ = std::move(*wishes);
   if (with_not_dumped) wishes_.not_dumped.clear();
   return read_regions();
 }
@@ -361,6 +364,7 @@ Result<> SnapshotTaker::take_moment(const Request& request, Moment& moment) {
   Result<> done = !stopped ? Result<>(stopped.error()) : moment.cut ? Result<>(Unit{}) : Result<>(kEnded);
   if (done) done = copy_in_stop(stopped.value(), request, moment);
   if (done) moment.threads = stopped.value().states();
+  if (done && request.asked_by) request.asked_by->put_into(moment.threads, pid_);
   if (stopped) stopped.value().release();
   host_.let_go();
   moment.pause_us = (monotonic_ns() - begin_ns) / 1000;
@@ -394,17 +398,21 @@ std::vector<PageRun> SnapshotTaker::all_runs() {
 }
 
 // What was mapped a moment ago may be a secret; of what was copied in the stop or is in a twin nothing has been stored yet.
-void SnapshotTaker::leave_out_secrets() {
-  wishes_ = read_wishes();
+bool SnapshotTaker::leave_out_secrets() {
+  std::optional<MemoryWishes> wishes = read_wishes();
+  if (!wishes) return false;
+  wishes_ = std::move(*wishes);
   for (PlannedRegion& region : plan_) {
     if (region.is_private() && overlaps(wishes_.not_dumped, region.addresses())) region.treatment = Treatment::LeftOut;
   }
+  return true;
 }
 
 Result<MemorySnapshot> SnapshotTaker::take(const Request& request) {
   const std::uint64_t begin_ns = monotonic_ns();
   const std::uint64_t pages_before = store_.pages_written();
   if (!look(request.with_not_dumped)) return kEnded;
+  const std::string auxiliary = read_small_file("/proc/" + std::to_string(pid_) + "/auxv");
   MemorySnapshot snapshot;
   snapshot.name = request.name;
   snapshot.method = choose(request);
@@ -419,7 +427,8 @@ Result<MemorySnapshot> SnapshotTaker::take(const Request& request) {
   // A twin, and a thread that could not be stopped in time, are ours until the thread ends that stopped the program.
   std::thread([&] {
     done = take_moment(request, moment);
-    if (!request.with_not_dumped) leave_out_secrets();
+    if (done && !request.with_not_dumped && !leave_out_secrets()) done = kEnded;
+    if (done) host_.let_end();
     const Result<> twin_read = finish_twin(moment.method);
     if (done) done = twin_read;
   }).join();
@@ -430,7 +439,6 @@ Result<MemorySnapshot> SnapshotTaker::take(const Request& request) {
   snapshot.method = moment.method;
   snapshot.pause_us = moment.pause_us;
   snapshot.threads = std::move(moment.threads);
-  const std::string auxiliary = read_small_file("/proc/" + std::to_string(pid_) + "/auxv");
   snapshot.auxiliary.assign(std::as_bytes(std::span(auxiliary)).begin(), std::as_bytes(std::span(auxiliary)).end());
   store_copied();
   store_.flush();

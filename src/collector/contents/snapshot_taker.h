@@ -19,6 +19,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "collector/contents/asked_contents.h"
 #include "collector/contents/copied_pages.h"
 #include "collector/contents/memory_plan.h"
 #include "collector/contents/page_store.h"
@@ -51,6 +52,8 @@ public:
   virtual std::optional<SnapshotCut> cut() = 0;
   // It runs again.
   virtual void let_go() = 0;
+  // It is not needed any more and may end: nothing but our own memory, or a twin's, is read from now on.
+  virtual void let_end() = 0;
   // A PAGES payload for the tape. False: it takes no more, or the recording ends.
   virtual bool write(std::vector<std::byte> pages) = 0;
 
@@ -67,19 +70,23 @@ public:
     std::string name{};
     SnapshotMethod method = SnapshotMethod::Unknown; // whichever disturbs least
     bool with_not_dumped = false;                    // also what the program asked not to have in dumps
+    std::optional<AskingThread> asked_by{};          // it waits, in the recorder
+    bool ends = false;                               // it waits until all is written, and then ends
     std::uint64_t most_copied = std::uint64_t{1}
                                 << 30; // kept in our memory until the program runs again; the rest is packed at once
   };
   // Refused with a sentence; then nothing of it counts. names() are those of its regions.
   Result<MemorySnapshot> take(const Request& request);
   const MapNames& names() const { return names_; }
+  // Of the snapshot that is taken next, or is being taken.
+  std::uint64_t next_number() const { return number_ + 1; }
   // The tape did not take what was written last: the next snapshot begins anew.
   void begin_anew();
 
 private:
   bool look(bool with_not_dumped);
   bool read_regions();
-  MemoryWishes read_wishes() const;
+  std::optional<MemoryWishes> read_wishes() const; // none: it is gone
   std::uint64_t resident_bytes() const;
   SnapshotMethod choose(const Request& request);
   bool can_inject() const;
@@ -110,7 +117,7 @@ private:
   bool is_there() const;
   void leave_to_twin_if_less_trouble(StoppedProcess& stopped, std::vector<PageRange>& pages);
   Result<> finish_twin(SnapshotMethod method);
-  void leave_out_secrets();
+  bool leave_out_secrets(); // false: they are not known
   std::vector<PageRun> all_runs();
 
   pid_t pid_;

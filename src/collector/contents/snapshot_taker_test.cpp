@@ -175,6 +175,7 @@ struct Witness final : SnapshotHost {
     return tape.cut();
   }
   void let_go() override { tape.let_go(); }
+  void let_end() override {}
   bool write(std::vector<std::byte> payload) override { return tape.write(std::move(payload)); }
 
   std::optional<PageHash> stored(const std::vector<PageRun>& runs, std::uint64_t address) const {

@@ -23,6 +23,7 @@ struct Tape final : SnapshotHost {
     return SnapshotCut{.event = 5, .time_us = 6};
   }
   void let_go() override { let_gone = true; }
+  void let_end() override {}
   bool write(std::vector<std::byte> payload) override {
     if (full) return false;
     const auto head = parse_pages_head(payload, Checksums::Verify);

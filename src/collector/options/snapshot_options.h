@@ -16,9 +16,16 @@ struct SnapshotTriggers {
   std::uint64_t growth_bytes = 0; // of the live heap, since the last snapshot or since its lowest point after it
   std::uint64_t events = 0;       // since the last one
   bool peak = false;              // when more is live than ever
+  bool exit = false;              // when the program ends by itself
+  bool crash = false;             // when it is about to die of a fault or an abort
+  std::uint64_t signals = 0;      // bit N - 1: when it gets signal N
   std::vector<std::string> marks{};
   std::string text{}; // as it was given
-  bool any() const { return every_us != 0 || growth_bytes != 0 || events != 0 || peak || !marks.empty(); }
+  bool any() const {
+    return every_us != 0 || growth_bytes != 0 || events != 0 || peak || exit || crash || signals != 0 || !marks.empty();
+  }
+  // record --leaks: whatever else is wanted, also at the end.
+  void add_exit();
   friend bool operator==(const SnapshotTriggers&, const SnapshotTriggers&) = default;
 };
 
@@ -29,7 +36,7 @@ struct SnapshotBounds {
   bool with_not_dumped = false;           // also what the program asked not to have in dumps
 };
 
-// "every:10s,growth:200M,events:1000000,peak,mark:NAME".
+// "every:10s,growth:200M,events:1000000,peak,exit,crash,mark:NAME,signal:USR2".
 Result<SnapshotTriggers> parse_snapshot_triggers(std::string_view text);
 
 } // namespace heaptape

@@ -73,9 +73,10 @@ void Collector::wake() {
   futex_wake_all(header.wake);
 }
 
-void Collector::sleep(std::uint64_t ns) {
+std::uint32_t Collector::wakes() const { return memory_.header().wake.load(std::memory_order_acquire); }
+
+void Collector::sleep(std::uint64_t ns, std::uint32_t seen) {
   wire::Header& header = memory_.header();
-  const std::uint32_t seen = header.wake.load(std::memory_order_acquire);
   header.collector_asleep.store(1, std::memory_order_seq_cst);
   const timespec most{static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
   ::syscall(SYS_futex, &header.wake, FUTEX_WAIT, seen, &most, nullptr, 0);
@@ -96,7 +97,7 @@ bool Collector::wait_for_program(ProgramEnd& end) {
     if (end.gone() || (program_ == 0 && !end.has_launcher())) {
       return memory_.header().attached.load(std::memory_order_acquire) != 0;
     }
-    sleep(rest);
+    sleep(rest, wakes());
     rest = std::min(rest * 2, kLongestRest);
   }
   return true;
@@ -216,6 +217,8 @@ Left Collector::follow(Recording& recording, ProgramEnd& end, CollectorResult& r
   std::uint64_t next_limit_ns = last_ns;
   while (!end.gone()) {
     const std::uint64_t now_ns = monotonic_ns();
+    const std::uint32_t wakes_seen =
+        wakes(); // whoever wakes us from now on may have something that this round does not see
     const Round round = recording.step(now_ns);
     if (recording.failed() && !result.told) {
       result.problem = "recording stopped: " + recording.sink().error()->sentence;
@@ -241,7 +244,7 @@ Left Collector::follow(Recording& recording, ProgramEnd& end, CollectorResult& r
     if (desk.working()) rest = std::min(rest, kMs);
     if (const std::uint64_t next_ns = recording.next_round_ns(); next_ns != 0)
       rest = std::clamp(next_ns - std::min(next_ns, now_ns), kShortestRest, rest);
-    if (!end.gone()) sleep(rest);
+    if (!end.gone()) sleep(rest, wakes_seen);
   }
   return Left::Gone;
 }
@@ -316,6 +319,7 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
   result.summary = recording.finish(ending, detail, note);
   result.cpu_samples = recording.cpu_samples();
   result.remarks = unseen_functions(options_, recording.pool_functions());
+  recording.contents().program_ended(ending, detail);
   for (const std::string& sentence : recording.contents().troubles()) result.remarks.push_back(sentence);
   if (!recording.python_remark().empty()) result.remarks.push_back(recording.python_remark());
   if (result.problem.empty() && recording.failed()) {

@@ -107,7 +107,8 @@ private:
   Result<> create_watcher(const WatchedProgram& program);
   void stop_program(ProgramEnd& end, std::uint64_t now_ns);
   CollectorResult not_attached(ProgramEnd& end);
-  void sleep(std::uint64_t ns);
+  std::uint32_t wakes() const;                      // how often somebody has woken us
+  void sleep(std::uint64_t ns, std::uint32_t seen); // unless somebody has woken us since then
   std::optional<Left> see_to_door();
   void leave_word();
   void take_unseen(Recording& recording, CollectorResult& result);

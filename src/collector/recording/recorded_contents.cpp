@@ -1,9 +1,14 @@
 #include "collector/recording/recorded_contents.h"
 
+#include <signal.h>
+
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "base/number_text.h"
+#include "base/signal_name.h"
 
 namespace heaptape {
 
@@ -14,7 +19,7 @@ constexpr std::size_t kMostTroubles = 10;
 } // namespace
 
 RecordedContents::RecordedContents(Parts parts, SnapshotTriggers triggers, SnapshotBounds bounds)
-    : parts_(std::move(parts)), schedule_(std::move(triggers)), bounds_(bounds) {}
+    : parts_(std::move(parts)), schedule_(std::move(triggers)), bounds_(bounds), asked_(parts_.header) {}
 
 Result<> RecordedContents::ask(SnapshotTaker::Request request) {
   const std::string name = request.name;
@@ -54,9 +59,60 @@ void RecordedContents::look_at_marks() {
   }
 }
 
+// What the program asks for itself. It waits for snapshots of its end to be complete, for then it is gone.
+void RecordedContents::hear_program() {
+  if (const std::optional<int> signal = asked_.take_signal()) take_due(signal_name(*signal));
+  std::optional<AskedContents::Question> question = asked_.take();
+  if (!question) return;
+  const bool ends = question->reason != wire::ContentsReason::Call;
+  heard_end_ |= ends;
+  SnapshotTaker::Request request{.name = std::move(question->name),
+                                 .method = ends ? SnapshotMethod::Stop : SnapshotMethod::Unknown,
+                                 .asked_by = question->thread,
+                                 .ends = ends};
+  if (request.name.empty()) request.name = "heaptape_contents()";
+  if (const Result<> asked = ask(request); !asked) {
+    note_trouble(request.name, asked.error());
+    answer(request, 0);
+  }
+}
+
+void RecordedContents::answer(const SnapshotTaker::Request& request, std::uint64_t number) {
+  if (request.asked_by) asked_.answer(*request.asked_by, number);
+}
+
+void RecordedContents::close() {
+  desk_.reset();
+  asked_.refuse();
+}
+
+void RecordedContents::finish() {
+  while (working() && desk_->is_copied()) {
+    desk_->serve(*this);
+    if (std::optional<SnapshotDesk::Ended> ended = desk_->take_ended()) end(std::move(*ended));
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  close();
+}
+
+void RecordedContents::program_ended(Ending ending, int signal) {
+  if (!schedule_.triggers().exit || heard_end_) return;
+  if (ending == Ending::Killed) {
+    const bool may_come =
+        signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE || signal == SIGABRT;
+    troubles_.push_back(
+        "there is no snapshot of the program's end: " + signal_name(signal) + " killed it; " +
+        (may_come ? "--snapshot=exit,crash takes one then, too" : "--snapshot=every:10s takes some on the way"));
+  } else if (ending == Ending::Exited) {
+    troubles_.push_back("there is no snapshot of the program's end: it made the system call exit_group itself");
+  }
+}
+
 void RecordedContents::serve() {
   look_at_marks();
+  hear_program();
   if (std::optional<std::string> name; !working() && (name = schedule_.due(now()))) take_due(std::move(*name));
+  asked_.beat();
   if (!desk_) return;
   desk_->serve(*this);
   if (std::optional<SnapshotDesk::Ended> ended = desk_->take_ended()) end(std::move(*ended));
@@ -80,12 +136,13 @@ void RecordedContents::end(SnapshotDesk::Ended ended) {
     }
   } else {
     text = reached_limit_ ? limit_reached() : ended.snapshot.error();
-    if (!is_marked_) mark_now(ended.name);
+    if (!is_marked_) mark_now(ended.request.name);
   }
   bytes_ = 0;
   is_marked_ = reached_limit_ = false;
-  if (!text) note_trouble(ended.name, text.error());
-  outcome_.emplace(Outcome{std::move(ended.name), std::move(text)});
+  if (!text) note_trouble(ended.request.name, text.error());
+  answer(ended.request, text ? ended.snapshot.value().number : 0);
+  outcome_.emplace(Outcome{std::move(ended.request.name), std::move(text)});
 }
 
 void RecordedContents::take_due(std::string name) {
@@ -132,6 +189,10 @@ void RecordedContents::moment_is_over(const std::string& name, const std::option
   if (!cut) return;
   add_mark(name, cut->event, cut->time_us);
   is_marked_ = true;
+}
+
+void RecordedContents::is_copied(const SnapshotTaker::Request& request, std::uint64_t number) {
+  if (!request.ends) answer(request, number);
 }
 
 void RecordedContents::add_mark(const std::string& name, std::uint64_t event, std::uint64_t time_us) {

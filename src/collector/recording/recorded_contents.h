@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "collector/contents/asked_contents.h"
 #include "collector/contents/snapshot_desk.h"
 #include "collector/contents/snapshot_schedule.h"
 #include "collector/events/event_builder.h"
@@ -32,6 +33,7 @@ public:
     std::function<ItemConsumer&()> consumer; // of what the rings hold
     std::function<void()> flush;             // puts everything up to now onto the tape
     std::function<void()> wake;              // see SnapshotDesk
+    wire::Header& header;                    // where the program asks
   };
   RecordedContents(Parts parts, SnapshotTriggers triggers, SnapshotBounds bounds);
 
@@ -48,13 +50,20 @@ public:
   std::optional<Outcome> take_outcome() { return std::exchange(outcome_, std::nullopt); }
   // Sentences about snapshots that were due and could not be taken, each once.
   const std::vector<std::string>& troubles() const { return troubles_; }
+  // Instead of serve(), when the tape takes no more.
+  void refuse() { asked_.refuse(); }
   // Ends what is under way.
-  void close() { desk_.reset(); }
+  void close();
+  // The program has ended: completes what was copied of it, and ends the rest.
+  void finish();
+  // How the program ended, for which a snapshot was perhaps wanted; before the last look at troubles().
+  void program_ended(Ending ending, int signal);
 
 private:
   void drain_a_little() override;
   SnapshotCut cut() override;
   void moment_is_over(const std::string& name, const std::optional<SnapshotCut>& cut) override;
+  void is_copied(const SnapshotTaker::Request& request, std::uint64_t number) override;
   bool write_pages(std::vector<std::byte> payload) override;
   Result<> begin(SnapshotTaker::Request request);
   void take_due(std::string name);
@@ -63,6 +72,8 @@ private:
   void mark_now(const std::string& name);
   void add_mark(const std::string& name, std::uint64_t event, std::uint64_t time_us);
   void look_at_marks();
+  void hear_program();
+  void answer(const SnapshotTaker::Request& request, std::uint64_t number);
   void end(SnapshotDesk::Ended ended);
   SnapshotSchedule::Now now() const;
 
@@ -71,6 +82,8 @@ private:
   SnapshotBounds bounds_;
   std::unique_ptr<SnapshotDesk> desk_; // made when the first one is asked for
   std::uint64_t marks_seen_ = 0;
+  AskedContents asked_;
+  bool heard_end_ = false;      // the program has asked for a snapshot of its end, or of its crash
   bool is_marked_ = false;      // the moment of the one under way
   std::uint64_t bytes_ = 0;     // of pages that were written for the one under way
   std::uint64_t all_bytes_ = 0; // of all

@@ -61,7 +61,7 @@ Recording::Recording(const SharedMemory& memory, TapeWriter* writer, RecordingFa
   contents_ = std::make_unique<RecordedContents>(
       RecordedContents::Parts{facts_.pid, rings_, clock_, threads_, sink_, *builder_,
                               [this]() -> ItemConsumer& { return consumer(); }, [this] { flush(); },
-                              facts_.wake ? facts_.wake : [] {}},
+                              facts_.wake ? facts_.wake : [] {}, memory_.header()},
       facts_.snapshots, facts_.snapshot_bounds);
   image_ = proc_.stat();
   tids_are_ours_ = header.pid.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(facts_.pid);
@@ -128,7 +128,10 @@ Round Recording::step(std::uint64_t now_ns) {
   write_modules();
   if (watched_ != nullptr) [[unlikely]]
     tell_watcher();
-  if (!failed()) contents_->serve();
+  if (failed())
+    contents_->refuse();
+  else
+    contents_->serve();
   if (builder_->marks().waiting().size() >= kMarksPerChunk) write_marks();
   keep_house(now_ns, round.more || round.fullest > memory_.config().ring_records / 16);
   return round;

@@ -44,7 +44,7 @@ Summary Recording::summarize() const {
 }
 
 void Recording::drain() {
-  contents_->close();
+  contents_->finish();
   clock_.calibrate();
   clock_.believe_until_now();
   const std::uint64_t now = clock_.now();

@@ -112,6 +112,10 @@ Result<SharedMemory> SharedMemory::create(const CollectorOptions& options) {
   config.on_full = options.on_full;
   config.cpu_hz = options.cpu_hz;
   config.no_heap = options.heap ? 0 : 1;
+  using wire::ContentsReason;
+  config.contents_reasons = (options.snapshots.exit ? wire::reason_bit(ContentsReason::Exit) : 0) |
+                            (options.snapshots.crash ? wire::reason_bit(ContentsReason::Crash) : 0);
+  config.contents_signals = options.snapshots.signals;
 
   // Else the kernel would send SIGXFSZ.
   if (config.total_bytes > limit_of(RLIMIT_FSIZE)) {

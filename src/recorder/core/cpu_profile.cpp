@@ -14,6 +14,7 @@
 #include "recorder/core/cpu_timer.h"
 #include "recorder/core/events.h"
 #include "recorder/core/interrupted_call.h"
+#include "recorder/core/kernel_signal.h"
 #include "recorder/core/machine.h"
 #include "recorder/core/recorder.h"
 #include "wire/cpu_record.h"
@@ -23,21 +24,11 @@ namespace heaptape::recorder {
 namespace {
 
 constexpr int kSignal = 32;
-constexpr std::uint64_t kSignalBit = std::uint64_t{1} << (kSignal - 1);
+constexpr std::uint64_t kSignalBit = signal_bit(kSignal);
 
-// The kernel's own form: libc's function refuses this signal.
-using Handler = void (*)(int, siginfo_t*, void*);
-struct KernelAction {
-  Handler handler;
-  unsigned long flags;
-  void (*restorer)();
-  std::uint64_t mask;
-};
-constexpr unsigned long kHasRestorer = 0x0400'0000;
-
-constinit std::atomic<std::uint32_t> g_hz{0};      // 0: no samples are being taken
-constinit std::atomic<std::uint32_t> g_segment{0}; // the last one's number
-constinit std::atomic<Handler> g_former{nullptr};  // libc's handler, once it has one
+constinit std::atomic<std::uint32_t> g_hz{0};           // 0: no samples are being taken
+constinit std::atomic<std::uint32_t> g_segment{0};      // the last one's number
+constinit std::atomic<SignalHandler> g_former{nullptr}; // libc's handler, once it has one
 
 bool failed(long result) noexcept { return result < 0 && result > -4096; }
 
@@ -108,7 +99,7 @@ void each_task(Visit visit) noexcept {
 // ------------------------------------------------------------------------------------------------------------ handler
 
 void pass_on(int signal, siginfo_t* info, void* context) noexcept {
-  const Handler former = g_former.load(std::memory_order_acquire);
+  const SignalHandler former = g_former.load(std::memory_order_acquire);
   if (former == nullptr) return;
   // It may never return: then it must not have left all signals blocked.
   const auto& interrupted = *static_cast<const ucontext_t*>(context);
@@ -153,24 +144,13 @@ void on_signal(int signal, siginfo_t* info, void* context) noexcept {
 
 } // namespace
 
-// Where a handler returns to. Debuggers and unwinders know it by these very bytes and by having no unwind information, and so must the byte
-// in front, which they look at.
-asm(".text\n\t.p2align 4\n\tnop\n\t.type heaptape_return_from_signal, @function\n"
-    "heaptape_return_from_signal:\n\t"
-    "movq $15, %rax\n\tsyscall\n\t" // rt_sigreturn
-    ".size heaptape_return_from_signal, .-heaptape_return_from_signal\n");
-extern "C" void heaptape_return_from_signal();
-
 void restore_cpu_handler() noexcept {
   KernelAction now{};
-  if (failed(system_call(SYS_rt_sigaction, kSignal, 0, as_long(&now), sizeof now.mask)) || now.handler == on_signal)
-    return;
+  if (!get_action(kSignal, now) || now.handler == on_signal) return;
   const bool is_handler = reinterpret_cast<std::uint64_t>(now.handler) > 1; // neither default nor ignored
   g_former.store(is_handler ? now.handler : nullptr, std::memory_order_release);
-  // Nothing interrupts the handler. It uses the thread's signal stack, if it has one: its own may be that of a small coroutine.
-  const KernelAction ours{on_signal, SA_SIGINFO | SA_RESTART | SA_ONSTACK | kHasRestorer, heaptape_return_from_signal,
-                          ~std::uint64_t{0}};
-  (void)system_call(SYS_rt_sigaction, kSignal, as_long(&ours), 0, sizeof ours.mask);
+  // The signal stack, if there is one: the thread's own may be that of a small coroutine.
+  (void)set_action(kSignal, handler_action(on_signal));
 }
 
 bool is_profiling() noexcept { return g_hz.load(std::memory_order_relaxed) != 0; }

@@ -131,46 +131,17 @@ extern "C" {
 [[gnu::used]] void heaptape_find_real() { find_real_functions(); }
 }
 
-// PR_SET_SECCOMP is 22, PR_SET_TSC is 26, the system call seccomp is 317.
-asm(".text\n\t.globl prctl\n\t.type prctl, @function\n"
-    "prctl:\n\t"
-    "cmpl $22, %edi\n\tje 3f\n\tcmpl $26, %edi\n\tjne 1f\n3:\n\t" HT_CALL_AROUND(
-        "heaptape_note_sandbox") "1:\n\t"
-                                 "movq heaptape_real_prctl(%rip), %rax\n\ttestq %rax, %rax\n\tjnz "
-                                 "2f\n\t" HT_CALL_AROUND(
-                                     "heaptape_find_real") "movq heaptape_real_prctl(%rip), %rax\n2:\n\tjmp "
-                                                           "*%rax\n\t.size prctl, .-prctl\n\t"
-                                                           ".globl syscall\n\t.type syscall, @function\n"
-                                                           "syscall:\n\t"
-                                                           "cmpq $317, %rdi\n\tjne 1f\n\t" HT_CALL_AROUND(
-                                                               "heaptape_note_sandbox") "1:\n\t"
-                                                                                        "movq "
-                                                                                        "heaptape_real_syscall(%rip), "
-                                                                                        "%rax\n\ttestq %rax, "
-                                                                                        "%rax\n\tjnz "
-                                                                                        "2f\n\t" HT_CALL_AROUND(
-                                                                                            "heaptape_find_real") "movq"
-                                                                                                                  " hea"
-                                                                                                                  "ptap"
-                                                                                                                  "e_"
-                                                                                                                  "real"
-                                                                                                                  "_sys"
-                                                                                                                  "call"
-                                                                                                                  "(%"
-                                                                                                                  "rip)"
-                                                                                                                  ", "
-                                                                                                                  "%rax"
-                                                                                                                  "\n2:"
-                                                                                                                  "\n\t"
-                                                                                                                  "jmp "
-                                                                                                                  "*%"
-                                                                                                                  "rax"
-                                                                                                                  "\n\t"
-                                                                                                                  ".siz"
-                                                                                                                  "e "
-                                                                                                                  "sysc"
-                                                                                                                  "all,"
-                                                                                                                  " .-"
-                                                                                                                  "sysc"
-                                                                                                                  "all"
-                                                                                                                  "\n");
+#define HT_GO_ON_TO(real)                                                                                              \
+  "movq " real "(%rip), %rax\n\ttestq %rax, %rax\n\tjnz 2f\n\t" HT_CALL_AROUND(                                        \
+      "heaptape_find_real") "movq " real "(%rip), %rax\n2:\n\tjmp *%rax\n\t"
+
+// PR_SET_SECCOMP is 22, PR_SET_TSC is 26.
+asm(".text\n\t.globl prctl\n\t.type prctl, @function\nprctl:\n\t"
+    "cmpl $22, %edi\n\tje 3f\n\tcmpl $26, %edi\n\tjne 1f\n"
+    "3:\n\t" HT_CALL_AROUND("heaptape_note_sandbox") //
+    "1:\n\t" HT_GO_ON_TO("heaptape_real_prctl") ".size prctl, .-prctl\n");
+// The system call seccomp is 317, exit_group is 231.
+asm(".text\n\t.globl syscall\n\t.type syscall, @function\nsyscall:\n\t"
+    "cmpq $231, %rdi\n\tje heaptape_exit_by_system_call\n\t"
+    "cmpq $317, %rdi\n\tjne 1f\n\t" HT_CALL_AROUND("heaptape_note_sandbox") //
+    "1:\n\t" HT_GO_ON_TO("heaptape_real_syscall") ".size syscall, .-syscall\n");

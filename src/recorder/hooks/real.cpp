@@ -214,6 +214,7 @@ constinit RealFunctions g_real{
     .getrlimit = nullptr,
     .setrlimit = nullptr,
     .prlimit = nullptr,
+    .exit_now = nullptr,
 };
 
 extern "C" {
@@ -295,6 +296,7 @@ void find_real_functions() noexcept {
   look_up(found.getrlimit, "getrlimit");
   look_up(found.setrlimit, "setrlimit");
   look_up(found.prlimit, "prlimit");
+  look_up(found.exit_now, "_exit");
   look_up(heaptape_real_prctl, "prctl");
   look_up(heaptape_real_syscall, "syscall");
   look_up(heaptape_real_dlopen, "dlopen");

@@ -48,6 +48,7 @@ struct RealFunctions {
   int (*getrlimit)(int, rlimit*);
   int (*setrlimit)(int, const rlimit*);
   int (*prlimit)(pid_t, int, const rlimit*, rlimit*);
+  void (*exit_now)(int); // _exit
 };
 
 // Before they have been looked up, the entries lead to functions that look them up.

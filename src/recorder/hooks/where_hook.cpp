@@ -1,9 +1,7 @@
 // heaptape_where(): for whoever holds a pointer in a debugger, or in the program itself, and asks where it comes from. The collector is
 // asked through the shared memory and the answer written to standard error: system calls only, no lock and no memory of libc's, so it
 // may be called with the thread stopped inside malloc, or from a signal handler.
-#include <linux/futex.h>
 #include <sys/syscall.h>
-#include <time.h>
 
 #include <cstdint>
 #include <cstring>
@@ -12,6 +10,7 @@
 #include "recorder/core/readable.h"
 #include "recorder/core/recorder.h"
 #include "recorder/core/ring.h"
+#include "recorder/hooks/asking.h"
 #include "recorder/hooks/hook.h"
 
 namespace heaptape::recorder {
@@ -21,8 +20,7 @@ namespace {
 constexpr int kFound = 1;
 constexpr int kNotFound = 0;
 constexpr int kNotRecorded = -1;
-constexpr long kOneWait = 100'000'000; // ns
-constexpr int kWaitsForAnswer = 1200;  // two minutes: names of a large program take their time
+constexpr int kWaitsForAnswer = 1200; // two minutes: names of a large program take their time
 constexpr int kWaitsForAnotherAsker = 50;
 
 void write_all(const char* text, std::size_t size) noexcept {
@@ -39,11 +37,6 @@ int refuse(const char* sentence) noexcept {
   write_all(sentence, std::strlen(sentence));
   write_all("\n", 1);
   return kNotRecorded;
-}
-
-void wait_a_moment(std::atomic<std::uint32_t>& word, std::uint32_t seen) noexcept {
-  timespec most{0, kOneWait};
-  (void)system_call(SYS_futex, as_long(&word), FUTEX_WAIT, static_cast<long>(seen), as_long(&most));
 }
 
 // Becomes the one thread that asks. One that a debugger holds in the middle of asking, or that was killed there, is not waited for.
@@ -64,8 +57,7 @@ bool become_asker(wire::Header& header, std::uint32_t self) noexcept {
 int ask(wire::Header& header, const void* pointer) noexcept {
   header.asked_address.store(as_address(pointer), std::memory_order_relaxed);
   header.question.store(static_cast<std::uint32_t>(wire::Question::Asked), std::memory_order_release);
-  header.wake.fetch_add(1, std::memory_order_release);
-  (void)system_call(SYS_futex, as_long(&header.wake), FUTEX_WAKE, 1);
+  wake_for_question(header);
   for (int waits = 0; waits < kWaitsForAnswer; ++waits) {
     const std::uint32_t state = header.question.load(std::memory_order_acquire); // pairs with the collector's answer
     if (state == static_cast<std::uint32_t>(wire::Question::Answered)) {
@@ -99,7 +91,7 @@ HT_HOOK int heaptape_recorder_where(const void* pointer) {
   const int found = ask(header, pointer);
   header.question.store(static_cast<std::uint32_t>(wire::Question::None), std::memory_order_relaxed);
   header.asker.store(0, std::memory_order_release);
-  (void)system_call(SYS_futex, as_long(&header.question), FUTEX_WAKE, 1);
+  wake_all(header.question);
   return found;
 }
 
