@@ -251,16 +251,60 @@ PageHash page_hash(std::span<const std::byte> page) {
   return {hash.low64, hash.high64};
 }
 
-void put_pages(std::uint64_t first, std::span<const std::byte> pages, Compressor& compressor,
-               std::vector<std::byte>& out) {
+namespace {
+
+constexpr PageLayout kLayouts[] = {PageLayout::AsIs, PageLayout::Relative, PageLayout::Columns};
+
+constexpr PagesCodec codec_of(PageLayout layout) {
+  switch (layout) {
+  case PageLayout::AsIs: return PagesCodec::Zstd;
+  case PageLayout::Relative: return PagesCodec::Relative;
+  case PageLayout::Columns: return PagesCodec::Columns;
+  }
+  return PagesCodec::Zstd;
+}
+
+PageLayout layout_of(PagesCodec codec) {
+  for (const PageLayout layout : kLayouts) {
+    if (codec_of(layout) == codec) return layout;
+  }
+  return PageLayout::AsIs;
+}
+
+// Tried on the pages in the middle: neighbours are mostly of one kind, and to pack all three times would cost three times as much.
+PageLayout best_layout(std::span<const std::byte> pages, PagePacker& packer) {
+  constexpr std::size_t kTriedBytes = 4 * kPageBytes;
+  const std::size_t size = std::min(pages.size(), kTriedBytes);
+  const std::span<const std::byte> tried = pages.subspan((pages.size() - size) / 2 / kPageBytes * kPageBytes, size);
+  const std::span<std::byte> laid_out = std::span(packer.laid_out).first(size);
+  PageLayout best = PageLayout::AsIs;
+  std::size_t least = size;
+  for (const PageLayout layout : kLayouts) {
+    packer.packed.clear();
+    lay_out(layout, tried, laid_out);
+    if (!packer.compressor.append(laid_out, packer.packed) || packer.packed.size() >= least) continue;
+    best = layout;
+    least = packer.packed.size();
+  }
+  return best;
+}
+
+} // namespace
+
+void put_pages(std::uint64_t first, std::span<const std::byte> pages, PagePacker& packer, std::vector<std::byte>& out) {
   const std::size_t begin = out.size();
   out.resize(begin + sizeof(PagesHead));
-  const bool packed = compressor.append(pages, out);
+  packer.laid_out.resize(pages.size());
+  // Chunks side by side are mostly of one kind, too: every other one is tried.
+  if (!std::exchange(packer.keeps_layout, !packer.keeps_layout)) packer.layout = best_layout(pages, packer);
+  const PageLayout layout = packer.layout;
+  if (layout != PageLayout::AsIs) lay_out(layout, pages, packer.laid_out);
+  const bool packed = packer.compressor.append(layout != PageLayout::AsIs ? packer.laid_out : pages, out);
   if (!packed) out.insert(out.end(), pages.begin(), pages.end());
   PagesHead head{};
   head.first = first;
   head.count = static_cast<std::uint32_t>(pages.size() / kPageBytes);
-  head.codec = static_cast<std::uint32_t>(packed ? format::Codec::Zstd : format::Codec::Raw);
+  head.codec = static_cast<std::uint32_t>(packed ? codec_of(layout) : PagesCodec::Raw);
   head.checksum = format::checksum(std::as_bytes(std::span(&head, 1)).first(offsetof(PagesHead, checksum)));
   std::memcpy(out.data() + begin, &head, sizeof head);
 }
@@ -272,7 +316,7 @@ std::optional<PagesHead> parse_pages_head(std::span<const std::byte> payload, Ch
   const auto covered = payload.first(offsetof(PagesHead, checksum));
   if (checksums == Checksums::Verify && head.checksum != format::checksum(covered)) return std::nullopt;
   if (head.count == 0 || head.count > kPagesPerChunk || head.first >= kMostUnits ||
-      head.codec > static_cast<std::uint32_t>(format::Codec::Zstd))
+      head.codec > static_cast<std::uint32_t>(PagesCodec::Columns))
     return std::nullopt;
   return head;
 }
@@ -280,15 +324,20 @@ std::optional<PagesHead> parse_pages_head(std::span<const std::byte> payload, Ch
 std::optional<std::vector<std::byte>> parse_pages(std::span<const std::byte> payload, Checksums checksums) {
   const auto head = parse_pages_head(payload, checksums);
   if (!head) return std::nullopt;
+  const auto codec = static_cast<PagesCodec>(head->codec);
   const auto stored = payload.subspan(sizeof(PagesHead));
   std::vector<std::byte> pages(head->count * kPageBytes);
-  if (head->codec == static_cast<std::uint32_t>(format::Codec::Raw)) {
+  if (codec == PagesCodec::Raw) {
     if (stored.size() != pages.size()) return std::nullopt;
     std::copy(stored.begin(), stored.end(), pages.begin());
-  } else if (Decompressor decompressor; !decompressor.fill(stored, pages)) {
-    return std::nullopt;
+    return pages;
   }
-  return pages;
+  if (Decompressor decompressor; !decompressor.fill(stored, pages)) return std::nullopt;
+  const PageLayout layout = layout_of(codec);
+  if (layout == PageLayout::AsIs) return pages;
+  std::vector<std::byte> restored(pages.size());
+  restore(layout, pages, restored);
+  return restored;
 }
 
 } // namespace heaptape

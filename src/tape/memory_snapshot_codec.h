@@ -9,6 +9,7 @@
 
 #include "tape/compression.h"
 #include "tape/memory_snapshot.h"
+#include "tape/page_layout.h"
 #include "tape/tape_parts.h"
 
 namespace heaptape {
@@ -31,9 +32,15 @@ private:
 //   offset  size
 //        0     8  number of the first page
 //        8     4  count of pages, 1 .. 64
-//       12     4  codec: 0 raw, 1 one zstd frame
+//       12     4  PagesCodec
 //       16     8  XXH3-64 of bytes 0..15
 //       24        the pages
+enum class PagesCodec : std::uint32_t {
+  Raw = 0,
+  Zstd = 1,     // one frame
+  Relative = 2, // likewise, of PageLayout::Relative
+  Columns = 3,  // likewise, of PageLayout::Columns
+};
 struct PagesHead {
   std::uint64_t first;
   std::uint32_t count;
@@ -48,10 +55,17 @@ struct PageHash {
 };
 PageHash page_hash(std::span<const std::byte> page);
 
-// A PAGES payload. `pages` is a multiple of kPageBytes, at most kPagesPerChunk of them. Such a chunk is raw to the rest of the tape, so
+// Packs pages, with its working memory kept between calls. One thread at a time per object.
+struct PagePacker {
+  Compressor compressor;
+  std::vector<std::byte> laid_out{}, packed{};
+  PageLayout layout = PageLayout::AsIs; // of the last chunk
+  bool keeps_layout = false;            // for the next one
+};
+
+// A PAGES payload, in whichever layout a few of the pages are smallest. `pages` is a multiple of kPageBytes, at most kPagesPerChunk of them. Such a chunk is raw to the rest of the tape, so
 // that its head can be read alone.
-void put_pages(std::uint64_t first, std::span<const std::byte> pages, Compressor& compressor,
-               std::vector<std::byte>& out);
+void put_pages(std::uint64_t first, std::span<const std::byte> pages, PagePacker& packer, std::vector<std::byte>& out);
 // The head, if it is whole, right and sensible. `payload` may be just its beginning.
 std::optional<PagesHead> parse_pages_head(std::span<const std::byte> payload, Checksums checksums);
 // All pages; nothing when they make no sense.

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <random>
+#include <string_view>
 
 #include "tape/memory_snapshot_codec.h"
 
@@ -131,16 +133,16 @@ TEST(MemorySnapshot, ALargeOneIsSpreadOverPayloadsAndExistsWithTheLast) {
 }
 
 TEST(MemoryPages, PagesComeBackWhetherTheyPackOrNot) {
-  Compressor compressor;
+  PagePacker packer;
   for (const bool packs : {true, false}) {
     std::vector<std::byte> pages(3 * kPageBytes);
-    std::uint64_t state = 1;
-    for (std::size_t at = 0; at < pages.size(); at += 8) {
-      state = packs ? state + 1 : state * 6364136223846793005u + 1442695040888963407u;
-      std::memcpy(pages.data() + at, &state, 8);
+    std::mt19937_64 random(1);
+    for (std::uint64_t at = 0; at < pages.size(); at += 8) {
+      const std::uint64_t word = packs ? at : random();
+      std::memcpy(pages.data() + at, &word, 8);
     }
     std::vector<std::byte> payload;
-    put_pages(12, pages, compressor, payload);
+    put_pages(12, pages, packer, payload);
     EXPECT_EQ(payload.size() < pages.size(), packs);
     const auto head = parse_pages_head(std::span(payload).first(sizeof(PagesHead)), Checksums::Verify);
     ASSERT_TRUE(head);
@@ -151,6 +153,41 @@ TEST(MemoryPages, PagesComeBackWhetherTheyPackOrNot) {
     EXPECT_FALSE(parse_pages(payload, Checksums::Verify));
     payload[0] ^= std::byte{1};
     EXPECT_FALSE(parse_pages_head(payload, Checksums::Verify));
+  }
+}
+
+// Pages whose words are made by word(its number).
+template <class Word>
+std::vector<std::byte> pages_with(Word word) {
+  std::vector<std::byte> pages(16 * kPageBytes);
+  for (std::size_t i = 0; i < pages.size() / 8; ++i) {
+    const std::uint64_t made = word(i);
+    std::memcpy(pages.data() + i * 8, &made, 8);
+  }
+  return pages;
+}
+
+TEST(MemoryPages, PagesArePackedInTheLayoutThatSuitsThem) {
+  std::mt19937_64 random(1);
+  constexpr std::string_view kText =
+      "Call me Ishmael. Some years ago - never mind how long precisely - having little or no money";
+  const auto text = pages_with([&](std::size_t i) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, kText.data() + i * 8 % (kText.size() - 8), 8);
+    return word;
+  });
+  const auto list =
+      pages_with([&](std::size_t i) { return i % 2 == 0 ? 0x5555'0000'0000 + i * 8 + 4096 : random() % 16; });
+  const auto table = pages_with([&](std::size_t) { return 0x0102'0304'0000'0000 | (random() % 60'000) << 8; });
+  for (const auto& [pages, codec] : {std::pair{&text, PagesCodec::Zstd}, std::pair{&list, PagesCodec::Relative},
+                                     std::pair{&table, PagesCodec::Columns}}) {
+    PagePacker packer;
+    std::vector<std::byte> payload;
+    put_pages(1, *pages, packer, payload);
+    const auto head = parse_pages_head(payload, Checksums::Verify);
+    ASSERT_TRUE(head);
+    EXPECT_EQ(static_cast<PagesCodec>(head->codec), codec);
+    EXPECT_EQ(parse_pages(payload, Checksums::Verify), *pages);
   }
 }
 

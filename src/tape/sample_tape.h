@@ -216,9 +216,9 @@ struct SampleTape {
     HT_CHECK(writer.add_threads(threads).ok() && writer.add_samples(samples).ok() && writer.add_symbols(symbols).ok() &&
              writer.add_odd_calls(odd).ok());
     if (with == With::Memory) {
-      Compressor compressor;
+      PagePacker packer;
       std::vector<std::byte> payload;
-      put_pages(1, memory_pages(), compressor, payload);
+      put_pages(1, memory_pages(), packer, payload);
       HT_CHECK(writer.add_pages(payload).ok() && writer.add_snapshot(memory(), map_names).ok());
     }
     HT_CHECK(writer.add_summary(summary).ok());

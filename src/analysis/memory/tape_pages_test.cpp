@@ -20,10 +20,10 @@ TEST(TapePages, AreReadAtTheAddressesOfASnapshot) {
   {
     auto writer = TapeWriter::create({.path = path, .overwrite = true, .start_realtime_ns = 1, .pid = 4711});
     ASSERT_TRUE(writer);
-    Compressor compressor;
+    PagePacker packer;
     for (const std::uint64_t first : {std::uint64_t{1}, std::uint64_t{10}}) { // those between are missing
       std::vector<std::byte> pages(2 * kPageBytes, static_cast<std::byte>(first)), payload;
-      put_pages(first, pages, compressor, payload);
+      put_pages(first, pages, packer, payload);
       ASSERT_TRUE(writer.value().add_pages(payload));
     }
     ASSERT_TRUE(writer.value().add_meta({{"pid", "4711"}}));

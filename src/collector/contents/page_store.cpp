@@ -3,8 +3,6 @@
 #include <cstring>
 #include <utility>
 
-#include "tape/memory_snapshot_codec.h"
-
 namespace heaptape {
 
 namespace {
@@ -53,7 +51,7 @@ void PageStore::flush() {
   if (waiting_.empty()) return;
   const std::uint64_t first = next_ - waiting_.size() / kPageBytes;
   std::vector<std::byte> payload;
-  put_pages(first, waiting_, compressor_, payload);
+  put_pages(first, waiting_, packer_, payload);
   waiting_.clear();
   if (!failed_ && !write_(std::move(payload))) failed_ = true;
 }

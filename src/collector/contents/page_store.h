@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "tape/compression.h"
 #include "tape/memory_snapshot.h"
+#include "tape/memory_snapshot_codec.h"
 
 namespace heaptape {
 
@@ -42,7 +42,7 @@ private:
   void grow();
 
   Write write_;
-  Compressor compressor_;
+  PagePacker packer_;
   std::vector<std::byte> waiting_; // pages, up to kPagesPerChunk
   std::vector<Known> known_;       // open addressing; at most half full
   std::size_t known_count_ = 0;
