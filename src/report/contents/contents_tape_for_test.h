@@ -77,10 +77,10 @@ public:
     EventEncoder encoder;
     for (const Event& event : events_) encoder.add(event, 0);
     HT_CHECK(writer.add_events(encoder).ok());
-    Compressor compressor;
+    PagePacker packer;
     for (std::size_t i = 0; i < snapshots_.size(); ++i) {
       std::vector<std::byte> payload;
-      put_pages(snapshots_[i].runs.front().value, pages_[i], compressor, payload);
+      put_pages(snapshots_[i].runs.front().value, pages_[i], packer, payload);
       HT_CHECK(writer.add_pages(payload).ok() && writer.add_snapshot(snapshots_[i], names_).ok());
     }
     Summary summary;
