@@ -11,21 +11,15 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "base/unique_fd.h"
 #include "collector/contents/asked_contents.h"
-#include "collector/contents/copied_pages.h"
 #include "collector/contents/memory_plan.h"
-#include "collector/contents/page_store.h"
-#include "collector/contents/page_table.h"
-#include "collector/contents/page_tracker.h"
-#include "collector/contents/program_memory.h"
+#include "collector/contents/page_finder.h"
+#include "collector/contents/snapshot_pages.h"
 #include "collector/contents/stopped_process.h"
 #include "tape/memory_snapshot.h"
 
@@ -90,49 +84,25 @@ private:
   std::uint64_t resident_bytes() const;
   SnapshotMethod choose(const Request& request);
   bool can_inject() const;
-  bool make_tracker();
   // What is left for the stop is little then; else the method becomes Twin.
   bool copy_while_running(SnapshotMethod& method);
   bool twin_takes_less(std::uint64_t pages);
-  std::vector<PageRange> take_changed(bool stands_still);
-  static bool may_watch(PageRange mapping, std::span<const PageRange> touched);
-  // Whether it was there at an earlier call.
-  bool is_known_constant(PageRange mapping);
-  std::vector<PageRange> touched(const PlannedRegion& region);
-  // Of all private mappings, or of those that the twin has; they are unknown from now on.
-  std::vector<PageRange> all_touched();
-  std::vector<PageRange> touched_but_not_in_twin();
-  std::vector<PageRange> shared_pages();
   std::optional<SnapshotCut> find_cut(StoppedProcess& stopped);
-  bool copy(std::span<const PageRange> ranges);
-  bool store(pid_t from, std::span<const PageRange> ranges);
-  void store_copied();
-  void put(std::uint64_t address, std::span<const std::byte> bytes);
-  void forget(std::uint64_t begin, std::uint64_t end);
   struct Moment;
   // The program stands still, but for the end of a twin.
   Result<> take_moment(const Request& request, Moment& moment);
   Result<> copy_in_stop(StoppedProcess& stopped, const Request& request, Moment& moment);
-  // Of the program that was there at first: no other was executed in its place.
-  bool is_there() const;
   void leave_to_twin_if_less_trouble(StoppedProcess& stopped, std::vector<PageRange>& pages);
   Result<> finish_twin(SnapshotMethod method);
   bool leave_out_secrets(); // false: they are not known
-  std::vector<PageRun> all_runs();
 
   pid_t pid_;
   SnapshotHost& host_;
-  UniqueFd pagemap_;
-  PageStore store_;
-  PageTable table_;
-  CopiedPages copied_; // of the snapshot that is being taken; they count, whatever the table says
-  std::optional<PageTracker> tracker_;
-  bool tried_tracker_ = false;
   MapNames names_;
+  SnapshotPages pages_;
+  PageFinder finder_;
   std::vector<PlannedRegion> plan_;
   MemoryWishes wishes_;
-  std::map<std::uint64_t, std::uint64_t> constants_; // mappings that were read once for all: begin and end
-  std::map<std::uint64_t, std::uint64_t> watched_;   // mappings that the tracker watches: begin and end
   StoppedProcess::Twin twin_{};
   std::vector<PageRange> of_twin_; // to be read from it
   std::vector<PageRun> last_runs_;
