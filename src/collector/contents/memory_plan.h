@@ -44,6 +44,8 @@ struct MemoryWishes {
 };
 // Whether a range has a byte of one of these, which are in order.
 bool overlaps(std::span<const PageRange> ranges, PageRange range);
+// `ranges` but for what lies in `holes`, which are in order.
+std::vector<PageRange> without(std::span<const PageRange> ranges, std::span<const PageRange> holes);
 
 // The text of /proc/PID/smaps, in any pieces.
 class SmapsText {

@@ -34,6 +34,15 @@ TEST(MemoryPlan, WhatIsNotToBeDumpedIsLeftOut) {
   EXPECT_EQ(treatment("", kReadWrite, {{0x0, 0x1000}, {0x3000, 0x4000}}), Treatment::Anonymous);
 }
 
+TEST(MemoryPlan, RangesWithoutHoles) {
+  const std::vector<PageRange> holes{{0x2000, 0x3000}, {0x5000, 0x9000}};
+  const auto left = [&](PageRange range) { return without(std::span(&range, 1), holes); };
+  EXPECT_EQ(left({0x0, 0x2000}), (std::vector<PageRange>{{0x0, 0x2000}}));
+  EXPECT_EQ(left({0x1000, 0x4000}), (std::vector<PageRange>{{0x1000, 0x2000}, {0x3000, 0x4000}}));
+  EXPECT_EQ(left({0x6000, 0x7000}), (std::vector<PageRange>{}));
+  EXPECT_EQ(left({0x2000, 0xa000}), (std::vector<PageRange>{{0x3000, 0x5000}, {0x9000, 0xa000}}));
+}
+
 TEST(MemoryPlan, WishesAreReadFromSmapsInAnyPieces) {
   const std::string text = "7f00000000-7f00002000 rw-p 00000000 00:00 0 \n"
                            "Size:                  8 kB\n"

@@ -68,6 +68,8 @@ std::vector<PageRun> SnapshotPages::runs(std::span<const PlannedRegion> plan) {
   for (const PlannedRegion& region : plan) {
     table_.clear(behind, region.range.begin); // what was unmapped
     behind = region.range.end;
+    // What was stored before it became a secret, or before nothing can be read here any more.
+    if (!region.is_private() && region.treatment != Treatment::Shared) table_.clear(region.range.begin, behind);
     table_.append_runs(region.range.begin, region.range.end, region.otherwise(), runs);
   }
   return runs;

@@ -88,7 +88,24 @@ bool SnapshotTaker::look(bool with_not_dumped) {
   if (!wishes) return false;
   wishes_ = std::move(*wishes);
   if (with_not_dumped) wishes_.not_dumped.clear();
+  wishes_are_new_ = true;
   return read_regions();
+}
+
+// To ask, the kernel looks at every page of the program. Of one that is watched nothing is packed before it stood still and was asked then, so those
+// of the last snapshot will do.
+bool SnapshotTaker::look_quickly(const Request& request) {
+  wishes_are_new_ = false;
+  return anew_ || request.with_not_dumped || !finder_.watches() ? look(request.with_not_dumped) : read_regions();
+}
+
+// Of what is more than we can keep some is packed at once, which must not be a secret.
+bool SnapshotTaker::drop_secrets_of(std::vector<PageRange>& pages, bool at_once) {
+  copied_ += pages_of(pages);
+  if (wishes_are_new_ || (!at_once && copied_ * kPageBytes <= pages_.most_copied())) return true;
+  if (!look(false)) return false;
+  pages = without(pages, wishes_.not_dumped);
+  return true;
 }
 
 std::uint64_t SnapshotTaker::resident_bytes() const {
@@ -121,16 +138,17 @@ bool SnapshotTaker::copy_while_running(SnapshotMethod& method) {
   bool copied = false;                      // and whether it did not wait for their packing
   for (int round = 0; round < kMostRounds; ++round) {
     if (round != 0 && !read_regions()) return false;
-    const std::vector<PageRange> pages = finder_.take_changed(plan_, false);
+    std::vector<PageRange> pages = finder_.take_changed(plan_, false);
     const std::uint64_t count = pages_of(pages);
     const bool no_progress = count > before - before / 4;
     const bool hopeless =
         no_progress && (copied || count * kPageBytes > pages_.most_copied()); // it writes as fast as we read
     if (hopeless && twin_takes_less(count)) {
       method = SnapshotMethod::Twin;
-      return true;
+      return wishes_are_new_ || look(false);
     }
     copied = no_progress || count * kPageBytes <= kMostCopiedGladly;
+    if (!drop_secrets_of(pages, !copied)) return false;
     if (!(copied ? pages_.copy(pid_, pages) : pages_.store(pid_, pages)) || pages_.failed()) return false;
     if (hopeless || count < kFewPages) return true;
     before = count;
@@ -159,14 +177,16 @@ struct SnapshotTaker::Moment {
 };
 
 // A program that has written more than we thought it would: what is left of it is read from a twin, if that takes less time.
-void SnapshotTaker::leave_to_twin_if_less_trouble(StoppedProcess& stopped, std::vector<PageRange>& pages) {
-  if (!twin_takes_less(pages_of(pages))) return;
+bool SnapshotTaker::leave_to_twin_if_less_trouble(StoppedProcess& stopped, std::vector<PageRange>& pages) {
+  if (!twin_takes_less(pages_of(pages))) return true;
+  if (!wishes_are_new_ && !look(false)) return false;
   twin_ = stopped.make_twin();
-  if (twin_.pid == 0) return;
+  if (twin_.pid == 0) return true;
   const auto in_twin = std::partition(pages.begin(), pages.end(),
                                       [&](const PageRange& range) { return overlaps(wishes_.not_forked, range); });
   of_twin_.assign(in_twin, pages.end());
   pages.erase(in_twin, pages.end());
+  return true;
 }
 
 Result<> SnapshotTaker::copy_in_stop(StoppedProcess& stopped, const Request& request, Moment& moment) {
@@ -188,11 +208,11 @@ Result<> SnapshotTaker::copy_in_stop(StoppedProcess& stopped, const Request& req
     break; // it is asked itself for the rest, later
   case SnapshotMethod::Live:
     pages = finder_.take_changed(plan_, true);
-    leave_to_twin_if_less_trouble(stopped, pages);
+    if (!leave_to_twin_if_less_trouble(stopped, pages)) return kEnded;
     break;
   default: pages = finder_.all_touched(plan_); break;
   }
-  if (!pages_.copy(pid_, pages) || !pages_.copy(pid_, shared)) return kEnded;
+  if (!drop_secrets_of(pages, false) || !pages_.copy(pid_, pages) || !pages_.copy(pid_, shared)) return kEnded;
   return Unit{};
 }
 
@@ -237,11 +257,13 @@ bool SnapshotTaker::leave_out_secrets() {
 Result<MemorySnapshot> SnapshotTaker::take(const Request& request) {
   const std::uint64_t begin_ns = monotonic_ns();
   const std::uint64_t pages_before = pages_.written();
-  if (!look(request.with_not_dumped)) return kEnded;
+  if (!look_quickly(request)) return kEnded;
   const std::string auxiliary = read_small_file("/proc/" + std::to_string(pid_) + "/auxv");
   MemorySnapshot snapshot;
   snapshot.name = request.name;
   snapshot.method = choose(request);
+  if (snapshot.method != SnapshotMethod::Live && !wishes_are_new_ && !look(false)) return kEnded;
+  copied_ = 0;
   pages_.begin(std::min(request.most_copied, available_bytes() / kSpare));
   if ((snapshot.method == SnapshotMethod::Live && !copy_while_running(snapshot.method)) || !host_.attend()) {
     begin_anew();

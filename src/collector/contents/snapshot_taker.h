@@ -79,6 +79,9 @@ public:
 
 private:
   bool look(bool with_not_dumped);
+  bool look_quickly(const Request& request);
+  // False: the program is gone.
+  bool drop_secrets_of(std::vector<PageRange>& pages, bool at_once);
   bool read_regions();
   std::optional<MemoryWishes> read_wishes() const; // none: it is gone
   std::uint64_t resident_bytes() const;
@@ -92,7 +95,7 @@ private:
   // The program stands still, but for the end of a twin.
   Result<> take_moment(const Request& request, Moment& moment);
   Result<> copy_in_stop(StoppedProcess& stopped, const Request& request, Moment& moment);
-  void leave_to_twin_if_less_trouble(StoppedProcess& stopped, std::vector<PageRange>& pages);
+  bool leave_to_twin_if_less_trouble(StoppedProcess& stopped, std::vector<PageRange>& pages);
   Result<> finish_twin(SnapshotMethod method);
   bool leave_out_secrets(); // false: they are not known
 
@@ -103,6 +106,8 @@ private:
   PageFinder finder_;
   std::vector<PlannedRegion> plan_;
   MemoryWishes wishes_;
+  bool wishes_are_new_ = false; // they were asked since this snapshot began
+  std::uint64_t copied_ = 0;    // pages, some of them more than once
   StoppedProcess::Twin twin_{};
   std::vector<PageRange> of_twin_; // to be read from it
   std::vector<PageRun> last_runs_;
