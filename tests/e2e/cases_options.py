@@ -16,7 +16,7 @@ INSTEAD = {("diff", "--from"): (["--to", "end"], []), ("diff", "--to"): (["--fro
            **{("top", name): (["--once"], []) for name in ("--count", "-o", "--output", "--first", "--frames")},
            **{(command, name): (["--format", *words], []) for command in ("export", "flamegraph", "html") for name, words in {
                "--label": ["gprof2dot"], "--events": ["csv"], "--threshold": ["massif"], "--all-frames": ["html"], "--no-plumbing": ["folded"],
-               "--at": ["core"], "--value": ["svg"], "--blocks": ["svg"], "--cpu": ["svg"], "--segment": ["svg", "--cpu"]}.items()}}
+               "--at": ["core"], "--without-contents": ["tape"], "--value": ["svg"], "--blocks": ["svg"], "--cpu": ["svg"], "--segment": ["svg", "--cpu"]}.items()}}
 VALUES = {"N": "2", "PERCENT": "5", "SIZE": "1G", "TIME": "1s", "MOMENT": "end", "POSITION": "end", "MOMENT MOMENT...": "start end",
           "RE": "main", "FILTER": "size>1", "FILE": "written", "[FILE]": "", "DIR": "/", "PID": "2", "WHICH": "main", "LABEL": "leaked",
           "KINDS": "malloc", "CMD": "stats", "MASK": "ff", "CLASSES": "all"}
