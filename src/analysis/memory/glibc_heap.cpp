@@ -184,8 +184,8 @@ private:
     // One word may be found more than once: by walking, and in a list.
     std::ranges::sort(check_.problems, {},
                       [](const HeapProblem& problem) { return std::pair(problem.place, problem.kind); });
-    const auto same = std::ranges::unique(check_.problems, {}, &HeapProblem::place);
-    check_.problems.erase(same.begin(), same.end());
+    const auto same = [](const HeapProblem& a, const HeapProblem& b) { return a.place == b.place; };
+    check_.problems.erase(std::unique(check_.problems.begin(), check_.problems.end(), same), check_.problems.end());
   }
 
   ChunkReader reader_;

@@ -61,7 +61,7 @@ private:
   }
   void shrink() {
     std::ranges::sort(roots_);
-    roots_.erase(std::ranges::unique(roots_).begin(), roots_.end());
+    roots_.erase(std::unique(roots_.begin(), roots_.end()), roots_.end());
     most_ = std::max(most_, 2 * roots_.size());
   }
 
