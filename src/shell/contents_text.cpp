@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/number_text.h"
+#include "report/contents/root_names.h"
 #include "report/leaks/leak_report.h"
 #include "shell/describe.h"
 
@@ -95,19 +96,10 @@ std::string root_place_text(Session& session, SnapshotMemory& memory, const Root
   return text;
 }
 
-std::string thread_words(const Session& session, std::uint32_t tid) {
-  const auto named = std::ranges::find(session.tape().threads(), tid, &Thread::tid);
-  const bool has_name = named != session.tape().threads().end() && !named->name.empty();
-  return fmt::format("thread {}", tid) + (has_name ? " (" + printable(named->name) + ")" : "");
-}
+std::string thread_words(const Session& session, std::uint32_t tid) { return thread_words(session.tape(), tid); }
 
 std::string root_group_text(Session& session, const SnapshotMemory& memory, const RootRange& range) {
-  const std::vector<ThreadState>& threads = memory.facts().threads;
-  if (range.thread >= threads.size()) return root_text(memory, range, 0);
-  const std::uint32_t tid = threads[range.thread].tid;
-  if (range.kind == RootKind::Registers) return "registers of " + thread_words(session, tid);
-  const std::string text = root_text(memory, range, 0), plain = fmt::format("thread {}", tid);
-  return text.ends_with(plain) ? text.substr(0, text.size() - plain.size()) + thread_words(session, tid) : text;
+  return root_group_text(session.tape(), memory, range);
 }
 
 std::string root_word_text(Session& session, const SnapshotMemory& memory, const RootRange& range, std::uint64_t word) {

@@ -8,6 +8,7 @@
 #include "base/number_text.h"
 #include "base/path_text.h"
 #include "report/select/filter_fields.h"
+#include "report/text/snapshot_names.h"
 #include "shell/all_commands.h"
 
 namespace heaptape {
@@ -103,6 +104,8 @@ std::vector<std::string> completions(Session& session, std::string_view text) {
   case Takes::Position:
     for (const char* point : {"start", "end", "peak", "total-peak"}) words.emplace_back(point);
     for (const Mark& mark : session.view().marks()) words.push_back(mark.name);
+    for (const NamedSnapshot& each : named_snapshots(session.tape(), session.view().marks()))
+      words.push_back("snapshot:" + (each.number != 0 ? std::to_string(each.number) : std::string(each.name)));
     break;
   case Takes::Address:
     if (start.size() >= 2) words = session.symbols().beginning_with(start, kMost);

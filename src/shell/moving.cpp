@@ -7,6 +7,7 @@
 #include "base/number_text.h"
 #include "report/select/filter.h"
 #include "report/text/mark_text.h"
+#include "report/text/snapshot_names.h"
 #include "shell/all_commands.h"
 #include "shell/describe.h"
 
@@ -33,7 +34,8 @@ Result<> go_to(Session& session, Call& call, Printer& out) {
   std::string text;
   while (const auto word = call.next()) text += (text.empty() ? "" : " ") + *word;
   if (text.empty()) {
-    return Error{ErrorCode::Usage, "goto needs a position: an event's number, 12.5s, ^, $, peak, a mark, +N, -N"};
+    return Error{ErrorCode::Usage, "goto needs a position: an event's number, 12.5s, ^, $, peak, a mark, "
+                                   "snapshot:2, +N, -N"};
   }
   const Result<Moment> moment = session.position(text);
   if (!moment) return moment.error();
@@ -102,9 +104,10 @@ Result<> go_to_snapshot(Session& session, Call& call, Printer& out, const char* 
   const Result<Moment> moment = session.position(std::string(which) + " snapshot");
   if (!moment) return Error{moment.error().code, moment.error().sentence + "; the cursor stays where it was"};
   session.move_to(moment.value());
-  for (const Mark& mark : session.view().marks()) {
-    if (mark.kind != MarkKind::Snapshot || mark.event != session.event() || mark.time_us != session.time_us()) continue;
-    out.print("snapshot '" + printable(mark.name) + "'\n");
+  for (const NamedSnapshot& each : named_snapshots(session.tape(), session.view().marks())) {
+    if (each.event != session.event() || each.time_us != session.time_us()) continue;
+    out.print(fmt::format("snapshot {}'{}'\n", each.number != 0 ? std::to_string(each.number) + " " : "",
+                          printable(each.name)));
     break;
   }
   return say_where(session, out);
@@ -238,7 +241,8 @@ const Command kGotoCommand{.name = "goto",
                            .help = "A position is an event's number, a time since the start (12.5s, 200ms, 2min),\n"
                                    "^ or start, $ or end, @ (the cursor), peak, the name of a mark, +N or -N events\n"
                                    "or +200ms from here, and sums of these: @-5, peak+1, $-100, loaded+20ms; also\n"
-                                   "snapshot (the next one), previous snapshot, first snapshot, last snapshot.\n",
+                                   "snapshot:2 and snapshot:NAME ('snapshots' lists them), snapshot (the next one),\n"
+                                   "previous snapshot, first snapshot, last snapshot.\n",
                            .example = "goto peak-1",
                            .group = CommandGroup::Moving,
                            .takes = Takes::Position,
@@ -248,7 +252,7 @@ const Command kNextCommand{.name = "next",
                            .arguments = "[N] [FILTER] | snapshot",
                            .summary = "go N events forward, or to the Nth that matches",
                            .help = "Without a filter every event counts. 'help filters' lists what filters can test.\n"
-                                   "'next snapshot' goes to the next snapshot that the program made.\n",
+                                   "'next snapshot' goes to the next snapshot of the tape.\n",
                            .example = "next kind=release and fn~\"Cache\"",
                            .group = CommandGroup::Moving,
                            .takes = Takes::Filter,

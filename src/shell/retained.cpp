@@ -6,6 +6,7 @@
 
 #include "analysis/memory/retained_tree.h"
 #include "base/number_text.h"
+#include "report/contents/root_names.h"
 #include "report/leaks/leak_report.h"
 #include "report/text/json_writer.h"
 #include "shell/all_commands.h"
@@ -44,7 +45,9 @@ public:
   const RetainedGroup& whole() const { return tree_.groups()[0]; }
   std::uint64_t all_bytes() const { return all_bytes_; }
   // "g_cache (variables of server)", "registers and stack of thread 4711", "held in more than one way": of a node below the root.
-  std::string root_words(std::uint32_t node) const;
+  std::string root_words(std::uint32_t node) const {
+    return heaptape::root_words(session_.tape(), heap_, owners_, node);
+  }
 
   std::string rows_text(const RowLimit& limit) const;
   void write_rows(JsonWriter& json, const RowLimit& limit) const;
@@ -84,23 +87,6 @@ private:
   const bool is_whole_;
   std::uint64_t all_bytes_ = 0;
 };
-
-std::string Retained::root_words(std::uint32_t node) const {
-  const std::vector<ThreadState>& threads = heap_.memory().facts().threads;
-  if (const RootOwner* const owner = owners_.owner_of(node)) {
-    const RootRange& range = heap_.roots().ranges()[owner->range];
-    const std::string where = root_group_text(session_, heap_.memory(), range);
-    if (!owner->symbol.empty()) return fmt::format("{} ({})", printable(owner->symbol), where);
-    if (range.kind == RootKind::Globals) return where + " without a name";
-    return where == "a mapping"
-               ? fmt::format("the mapping at {:#x}, {}", range.begin, bytes_text(range.end - range.begin))
-               : where;
-  }
-  if (dominators_.block_of(node) != Dominators::kNone) return "held in more than one way";
-  const auto stack = std::ranges::find(dominators_.stacks(), node, &Dominators::StackNode::node);
-  if (stack == dominators_.stacks().end() || stack->thread >= threads.size()) return "a stack that no thread was using";
-  return "registers and stack of " + thread_words(session_, threads[stack->thread].tid);
-}
 
 std::string Retained::block_words(std::uint32_t block) const {
   const BlockType& type = types_.of_block(block);

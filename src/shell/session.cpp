@@ -54,6 +54,7 @@ HeapCursor& Session::heap() {
 void Session::move_to(const Moment& moment) {
   parts_->event = std::min(moment.event, parts_->last_event);
   parts_->time_us = std::min(moment.time_us, parts_->last_us);
+  parts_->snapshot = moment.event <= parts_->last_event ? moment.snapshot : 0;
 }
 
 Result<Moment> Session::position(std::string_view text) const {
@@ -84,7 +85,7 @@ const AddressSpace& Session::space() {
 }
 
 Result<SnapshotMemory*> Session::memory() {
-  const Result<std::size_t> found = find_snapshot(tape(), parts_->event);
+  const Result<std::size_t> found = find_snapshot(tape(), parts_->event, parts_->snapshot);
   if (!found) return found.error();
   if (!parts_->memory || parts_->memory_snapshot != found.value()) {
     parts_->root_owners.reset();

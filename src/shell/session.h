@@ -123,6 +123,7 @@ private:
     SymbolOptions symbol_options{};
     std::optional<HeapCursor> cursor{};
     std::uint64_t event = 0, time_us = 0;
+    std::uint64_t snapshot = 0; // number of the one that the cursor was put to; 0: of none
     std::uint64_t last_event = 0, last_us = 0;
     std::uint64_t peak_bytes = 0;
     Moment peak{};

@@ -26,8 +26,9 @@ void write_json(JsonWriter& json, const std::vector<ListedSnapshot>& rows) {
   for (const ListedSnapshot& row : rows) {
     json.begin_object().field("name", std::string_view(row.name)).field("event", row.event);
     json.field("time_us", row.time_us).field("live_bytes", row.live_bytes).field("contents", row.memory != nullptr);
+    if (row.number != 0) json.field("number", row.number);
     if (row.memory != nullptr) {
-      json.field("number", row.memory->number).field("method", snapshot_method_name(row.memory->method));
+      json.field("method", snapshot_method_name(row.memory->method));
       json.field("pause_us", row.memory->pause_us).field("duration_us", row.memory->duration_us);
       json.field("pages", row.pages).field("new_pages", row.memory->new_pages).field("tape_bytes", row.tape_bytes);
       json.field("threads", row.memory->threads.size());
@@ -56,13 +57,13 @@ Result<> snapshots(Session& session, Call& call, Printer& out) {
       session.style.dim(fmt::format("{:>3} {:>12} {:>12} {:>10} {:>8} {:>10} {:<5} {:>9}  {}", "#", "event", "time",
                                     "live", "pages", "on tape", "how", "pause", "name")) +
       "\n";
-  std::size_t number = 0;
   for (const ListedSnapshot& row : rows) {
     const MemorySnapshot* const memory = row.memory;
     const auto known = [&](std::string value) { return memory != nullptr ? std::move(value) : std::string("-"); };
-    text += fmt::format("{:>3} {:>12} {:>10} s {:>10} {:>8} {:>10} {:<5} {:>9}  {}\n", ++number,
-                        with_separators(row.event), seconds_text(row.time_us), bytes_text(row.live_bytes),
-                        known(with_separators(row.pages)), known(bytes_text(row.tape_bytes)),
+    text += fmt::format("{:>3} {:>12} {:>10} s {:>10} {:>8} {:>10} {:<5} {:>9}  {}\n",
+                        row.number != 0 ? std::to_string(row.number) : "-", with_separators(row.event),
+                        seconds_text(row.time_us), bytes_text(row.live_bytes), known(with_separators(row.pages)),
+                        known(bytes_text(row.tape_bytes)),
                         memory != nullptr ? snapshot_method_name(memory->method) : std::string_view("-"),
                         known(memory != nullptr ? duration_text(memory->pause_us) : ""), printable(row.name));
   }
@@ -79,7 +80,8 @@ const Command kSnapshotsCommand{
     .help = "For each: the event before it, its time, what was live, how many pages of\n"
             "memory it knows, what those that were new take on the tape, how they were\n"
             "copied (live, twin, stop), and for how long the program stood still.\n"
-            "A dash: the snapshot is a named moment and holds no memory.\n",
+            "A dash: the snapshot is a named moment and holds no memory. The number or the\n"
+            "name says which is meant: goto snapshot:2, TAPE@2 on the command line.\n",
     .example = "snapshots",
     .group = CommandGroup::Memory,
     .run = snapshots,

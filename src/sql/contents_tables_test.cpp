@@ -158,7 +158,7 @@ TEST_F(ContentsDatabase, SnapshotsAreListed) {
 
 TEST_F(ContentsDatabase, MomentsWithoutMemoryAreErrorsInWords) {
   EXPECT_EQ(ask("SELECT * FROM types('snapshot:99')"),
-            "error: the tape has no memory of snapshot 99; 'heaptape snapshots' lists those there are");
+            "error: there is no snapshot '99' on the tape; those there are: 1 'whole', 2 'cut'");
   EXPECT_EQ(ask("SELECT * FROM refs(100)"),
             "error: the first snapshot with memory is at event 101, after this moment; go there, or later");
   EXPECT_EQ(ask("SELECT * FROM refs(NULL)"), "");

@@ -120,7 +120,7 @@ def the_cursor_goes_from_snapshot_to_snapshot(test):
     tape = test.recording_of([program("marks")]).tape.path
     text = demand("shell", "--at", "^", "-c", "next snapshot", "-c", "goto snapshot", "-c", "last snapshot", "-c", "previous snapshot",
                   "-c", "goto first snapshot", tape)
-    found = re.findall(r"snapshot '(.*)'", text)
+    found = re.findall(r"snapshot \d+ '(.*)'", text)
     equal(found, ["one block", "second gone", "three blocks"], "snapshots that the cursor came to")
     equal(heaptape("shell", "-c", "next snapshot", tape).stderr.count("there is no snapshot after"), 1, "none behind the end")
     equal(json.loads(demand("stats", "--json", "--at", "last snapshot", tape))["event"],

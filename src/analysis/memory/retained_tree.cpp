@@ -5,8 +5,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analysis/memory/table_vector.h"
-
 namespace heaptape {
 
 namespace {
@@ -115,7 +113,7 @@ private:
   const BlockRanks& ranks_;
   const RetainedQuestion& question_;
   RetainedTree tree_;
-  TableVector<std::uint32_t> group_of_; // by node; kOutside
+  TableVector<std::uint32_t>& group_of_ = tree_.group_of_; // kOutside where it was not asked about
   std::unordered_map<std::uint64_t, std::uint32_t> known_;
   std::pair<std::uint64_t, std::uint32_t> last_{~std::uint64_t{}, 0};
 };

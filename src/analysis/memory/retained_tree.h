@@ -16,6 +16,7 @@
 
 #include "analysis/memory/block_ranks.h"
 #include "analysis/memory/dominators.h"
+#include "analysis/memory/table_vector.h"
 
 namespace heaptape {
 
@@ -40,13 +41,15 @@ struct RetainedGroup {
   bool is_root() const { return blocks == 0; }
 };
 
-// Const calls may come from any thread. 4 bytes per block while it is made, and 64 and more per group.
+// Const calls may come from any thread. 4 bytes per block, and 64 and more per group.
 class RetainedTree {
 public:
   static RetainedTree of(const Dominators& dominators, const BlockRanks& ranks, const RetainedQuestion& question);
 
   // The first stands for what was asked about; each comes behind its parent.
   std::span<const RetainedGroup> groups() const { return groups_; }
+  // The group of a node of the tree of dominators that lies at or below what was asked about.
+  std::uint32_t group_of(std::uint32_t node) const { return group_of_[node]; }
   // The groups that this one holds, those that retain most first.
   std::span<const std::uint32_t> held_by(std::uint32_t group) const {
     return std::span(held_).subspan(first_[group], first_[group + 1] - first_[group]);
@@ -59,6 +62,7 @@ private:
 
   std::vector<RetainedGroup> groups_;
   std::vector<std::uint32_t> first_, held_;
+  TableVector<std::uint32_t> group_of_; // by node
 };
 
 } // namespace heaptape

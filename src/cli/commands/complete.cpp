@@ -9,6 +9,7 @@
 #include "cli/terminal/exit_codes.h"
 #include "collector/control/control_client.h"
 #include "report/text/mark_text.h"
+#include "report/text/snapshot_names.h"
 #include "tape/reader.h"
 
 namespace heaptape::cli {
@@ -36,6 +37,10 @@ void print_moments(Output& output, Arguments words) {
   if (!tape) return;
   for (const Mark& mark : moments_of(numbered(tape.value().marks())))
     output.print("{}\tat {} s\n", printable(mark.name), seconds_text(mark.time_us));
+  for (const NamedSnapshot& each : named_snapshots(tape.value(), tape.value().marks())) {
+    if (each.number != 0)
+      output.print("snapshot:{}\t{} at {} s\n", each.number, printable(each.name), seconds_text(each.time_us));
+  }
 }
 
 } // namespace

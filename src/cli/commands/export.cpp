@@ -337,7 +337,8 @@ int export_as(const char* command, const CommandHelp& help, std::string_view usu
       "gprof2dot: leaked, maximum, allocated, temporary, snapshot-N (-delta, -cumulative), or a moment (12.5s, 1000, a "
       "mark's name)");
   list.text("--at POSITION", options.at,
-            "core, heapsnapshot, jsonl: the last snapshot up to this moment (default: end)");
+            "core, heapsnapshot, jsonl: the last snapshot up to this moment, or snapshot:N (default: end); TAPE@N is "
+            "the same");
   list.flag("--events", options.events, "csv: a row per event, not per stack");
   list.number("--threshold PERCENT", options.threshold, "massif: merge places below this share (default: 1)")
       .between(0, 100);
@@ -370,10 +371,13 @@ int export_as(const char* command, const CommandHelp& help, std::string_view usu
   }
 
   if (as_tape) return export_as_tape(options.tape, {options.output, options.force, !options.without_contents});
+  options.tape.takes_snapshot = contents != nullptr;
   Result<TapeView> view = reading.open(options.tape);
   if (!view) return fail(view.error());
+  const Result<std::string> at = moment_of(options.tape, options.at);
+  if (!at) return fail(at.error());
   if (contents != nullptr)
-    return export_contents(*contents, std::move(view).value(), {options.output, options.force, options.at});
+    return export_contents(*contents, std::move(view).value(), {options.output, options.force, at.value()});
   return export_from(view.value(), *format, std::move(options));
 }
 

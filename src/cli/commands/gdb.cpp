@@ -43,11 +43,13 @@ constexpr CommandHelp kHelp{
         "on a snapshot of memory of a tape, on a core file and the tape of the program that left it, or on a program "
         "that is being recorded.",
     .more =
-        R"(Without CORE it is the last snapshot, or the last one up to --at ('heaptape snapshots' lists them).
+        R"(Without CORE it is the last snapshot, the last one up to --at, or that of TAPE@NUMBER and TAPE@NAME
+('heaptape snapshots' lists them).
 PROGRAM is the executable (default: the one named on the tape). Everything after "--" is passed to gdb.
 
 Examples:
   heaptape gdb server.tape
+  heaptape gdb server.tape@2
   heaptape gdb --at loaded server.tape -- -batch -ex 'heaptape trace p'
   heaptape gdb server.tape core.4711
   heaptape gdb server.tape core.4711 -- -batch -ex bt -ex 'heaptape where p'
@@ -114,8 +116,9 @@ int on_snapshot(SessionWishes& wishes, Start start) {
   UniqueFd core = file.value().take_to_hand_on();
 
   const std::string tape = std::filesystem::absolute(session.value().view().path()).string();
-  start.words.insert(start.words.end(), {"-iex", "set heaptape tape " + tape, "-iex",
-                                         fmt::format("set heaptape moment {}", memory.value()->facts().event)});
+  start.words.insert(start.words.end(),
+                     {"-iex", "set heaptape tape " + tape, "-iex",
+                      fmt::format("set heaptape moment snapshot:{}", memory.value()->facts().number)});
   if (const std::optional<std::string> program = same_program(session.value().tape()))
     start.words.push_back("--exec=" + *program), start.words.push_back("--symbols=" + *program);
   start.words.push_back(fmt::format("--core=/proc/self/fd/{}", core.get()));

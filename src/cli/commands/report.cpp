@@ -153,8 +153,14 @@ int run(const char* command, const CommandHelp& help, Wishes wishes, Arguments a
   if (!style) return fail(style.error());
   Result<FrameFilter> filter = options.filter();
   if (!filter) return fail(filter.error());
+  const bool of_leaks = request.sections == std::set{Section::Leaks};
+  wishes.tape.takes_snapshot = !request.has_window() && (of_leaks || request.sections.empty());
   const Result<TapeView> view = options.open(wishes.tape);
   if (!view) return fail(view.error());
+  std::string& at = of_leaks ? request.leaks_at : request.at;
+  Result<std::string> moment = moment_of(wishes.tape, at);
+  if (!moment) return fail(moment.error());
+  at = std::move(moment).value();
   Result<Suppressions> suppressions = options.suppressions(view.value().tape());
   if (!suppressions) return fail(suppressions.error());
   Result<Filter> where = options.where(view.value());

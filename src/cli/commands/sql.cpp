@@ -81,7 +81,7 @@ int sql(Arguments arguments) {
   list.text("--format FORMAT", format_name, "table (default), csv or json").one_of({"table", "csv", "json"});
   list.text("--at MOMENT", at,
             "types, references and classes are those of the last snapshot of memory up to this moment, or of "
-            "snapshot:N (default: end)");
+            "snapshot:N (default: end); TAPE@N is the same");
   common.add_names_and_color(list);
   tape.add_pid(list);
   list.words("TAPE", words);
@@ -98,9 +98,12 @@ int sql(Arguments arguments) {
     if (!input) return fail(input.error());
     text = std::move(input).value();
   }
+  tape.takes_snapshot = true;
   const Result<TapeView> view = common.open(tape);
   if (!view) return fail(view.error());
-  Result<Database> database = Database::open(view.value(), {}, at);
+  const Result<std::string> moment = moment_of(tape, at);
+  if (!moment) return fail(moment.error());
+  Result<Database> database = Database::open(view.value(), {}, moment.value());
   if (!database) return fail(database.error());
 
   Output output;

@@ -175,7 +175,8 @@ int where(Arguments arguments) {
   const std::optional<std::string> word = call.next();
   if (!word) return ask("where", arguments);
   if (const Result<> done = call.finish(); !done) return fail(done.error());
-  if (!session.at.empty() || session.limit != 0) return where_at(session, *word, wishes.json);
+  if (!session.at.empty() || session.limit != 0 || split_snapshot(tape.path))
+    return where_at(session, *word, wishes.json);
 
   const Result<TextStyle> style = style_of_output(session.color);
   if (!style) return fail(style.error());

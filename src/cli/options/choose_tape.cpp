@@ -132,10 +132,28 @@ Result<std::string> newest_tape(const std::string& folder) {
   return newest.name;
 }
 
+std::optional<std::pair<std::string, std::string>> split_snapshot(const std::string& text) {
+  if (is_there(text)) return std::nullopt;
+  for (std::size_t at = text.find('@'); at != text.npos && at + 1 < text.size(); at = text.find('@', at + 1)) {
+    std::string tape = text.substr(0, at);
+    struct stat facts {};
+    const bool is_file = ::stat(tape.c_str(), &facts) == 0 && !S_ISDIR(facts.st_mode);
+    if (is_file || tape.ends_with(".tape") || is_run(tape) || split_run(tape))
+      return std::pair(std::move(tape), text.substr(at + 1));
+  }
+  return std::nullopt;
+}
+
+Result<std::string> moment_of(const TapeChoice& tape, const std::string& at) {
+  if (tape.snapshot.empty()) return at;
+  if (at.empty()) return "snapshot:" + tape.snapshot;
+  return Error{ErrorCode::Usage, "give the moment either as '@" + printable(tape.snapshot) + "' or by --at"};
+}
+
 bool may_be_tape(const std::string& word) {
   struct stat facts {};
   if (word.ends_with(".tape") || (::stat(word.c_str(), &facts) == 0 && !S_ISDIR(facts.st_mode))) return true;
-  return is_run(word) || split_run(word).has_value();
+  return is_run(word) || split_run(word).has_value() || split_snapshot(word).has_value();
 }
 
 bool is_tape(const std::string& path) {
@@ -147,7 +165,7 @@ bool is_tape(const std::string& path) {
 std::vector<std::string> tape_before_options(const OptionList& list, std::vector<std::string> words) {
   const auto names_tape = [](const std::string& word) {
     return word.ends_with(".tape") || word.ends_with(".run") || is_tape(word) || is_run(word) ||
-           split_run(word).has_value();
+           split_run(word).has_value() || split_snapshot(word).has_value();
   };
   const auto is_option = [](const std::string& word) { return word.size() > 1 && word.starts_with('-'); };
   for (std::size_t at = 0; at < words.size() && words[at] != "--"; ++at) {
@@ -186,6 +204,7 @@ void TapeChoice::add(OptionList& list) {
 }
 
 void TwoTapes::add(OptionList& list) {
+  before.takes_snapshot = after.takes_snapshot = true;
   const auto next = [this]() -> TapeChoice& { return before.is_named() ? after : before; };
   list.each(
       "-p,--pid PID", [next](const std::string& text) { take_pid(next(), text); }, kPidHelp);
@@ -236,6 +255,12 @@ Error no_such_tape(const std::string& path) {
 }
 
 Result<> choose_tape(TapeChoice& tape) {
+  if (auto parts = split_snapshot(tape.path)) {
+    if (!tape.takes_snapshot)
+      return Error{ErrorCode::Usage, "this command is not about one snapshot; leave '@" + printable(parts->second) +
+                                         "' out: " + printable(parts->first)};
+    std::tie(tape.path, tape.snapshot) = std::move(*parts);
+  }
   if (const Result<> checked = check_choice(tape); !checked) return checked.error();
   if (tape.pid) {
     Result<std::string> path = flushed_tape_of(*tape.pid);

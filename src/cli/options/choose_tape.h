@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -37,7 +38,8 @@ struct TapeChoice {
   std::string process{}; // of --process: which of a run's, a process id or a name; empty: the one that matters most
   std::string like{};    // a name that is preferred where nothing is wished
   bool is_empty = false; // TAPE was given as ""
-  bool is_live = false;  // after choose_tape(): of a running program, with everything on it that had happened by then
+  bool takes_snapshot = false; // the command is about a moment of it, and TAPE may be TAPE@SNAPSHOT
+  bool is_live = false; // after choose_tape(): of a running program, with everything on it that had happened by then
 
   // Declares -p PID and TAPE; a command that finds its tape among other words declares -p PID alone. It must stay where it is until
   // the options are parsed.
@@ -45,6 +47,7 @@ struct TapeChoice {
   void add_pid(OptionList& list);
   // After choose_tape(): what it was chosen from, if that was a run, and the name of the program.
   std::string run{}, program{};
+  std::string snapshot{}; // after choose_tape(): what stood behind the '@'
   bool is_named() const { return !path.empty() || pid; }
 };
 
@@ -62,6 +65,14 @@ private:
   std::vector<std::string> words_;
 };
 
+// "app.tape@2" and "app.tape@warm" as the tape and the number or name of a snapshot ("last", "first"). Nothing: there is a file of this
+// name, or what stands before each '@' is neither a tape nor a run.
+std::optional<std::pair<std::string, std::string>> split_snapshot(const std::string& text);
+
+// After choose_tape(): the position that is meant, as report/view/position.h reads it: what --at gave, or the snapshot of TAPE@SNAPSHOT.
+// Refuses both.
+Result<std::string> moment_of(const TapeChoice& tape, const std::string& at);
+
 // Refuses a choice of both. A TAPE that is not there may be the name of a program that is being recorded: it becomes the
 // choice of that program.
 Result<> check_choice(TapeChoice& tape);
@@ -69,7 +80,7 @@ Result<> check_choice(TapeChoice& tape);
 // The same sentence wherever a tape is missing, with the name that was probably meant.
 Error no_such_tape(const std::string& path);
 
-// Where TAPE is a run (docs/guide/runs.md), RUN:PID, RUN/PID or RUN/NAME, or --process chooses in it, the path becomes that of a tape in it.
+// Splits TAPE@SNAPSHOT, or refuses it. Where TAPE is a run (docs/guide/runs.md), RUN:PID, RUN/PID or RUN/NAME, or --process chooses in it, the path becomes that of a tape in it.
 // Otherwise sets the path: that of the program's recording, after everything has been put onto it, or of the newest tape in the current directory.
 // Says on standard error which it is.
 Result<> choose_tape(TapeChoice& tape);

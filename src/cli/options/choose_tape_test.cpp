@@ -57,6 +57,33 @@ TEST_F(NewestTape, ATapeThatIsNotThereIsNotAProcessOfItsFolder) {
   EXPECT_TRUE(choose_tape(tape).error().sentence.starts_with("there is no tape '" + folder_ + "/nowhere.tape'"));
 }
 
+TEST_F(NewestTape, ASnapshotStandsBehindTheTape) {
+  file("a.tape", 1'000);
+  file("b@3.tape", 1'000);
+  file("c.tape@2", 1'000);
+  const std::string a = folder_ + "/a.tape", b = folder_ + "/b@3.tape", c = folder_ + "/c.tape@2";
+  using Parts = std::pair<std::string, std::string>;
+  EXPECT_EQ(split_snapshot(a + "@2"), Parts(a, "2"));
+  EXPECT_EQ(split_snapshot(a + "@user@host"), Parts(a, "user@host"));
+  EXPECT_EQ(split_snapshot(b + "@last"), Parts(b, "last"));
+  EXPECT_EQ(split_snapshot(c), std::nullopt) << "a file of this name";
+  EXPECT_EQ(split_snapshot(a), std::nullopt);
+  EXPECT_EQ(split_snapshot(a + "@"), std::nullopt);
+  EXPECT_EQ(split_snapshot(folder_ + "/nothing@2"), std::nullopt);
+  EXPECT_EQ(split_snapshot(folder_ + "/nothing.tape@2"), Parts(folder_ + "/nothing.tape", "2")) << "named like a tape";
+  EXPECT_EQ(split_snapshot(folder_ + "@2"), std::nullopt) << "a folder without tapes";
+
+  TapeChoice tape;
+  tape.path = a + "@2";
+  EXPECT_EQ(choose_tape(tape).error().sentence, "this command is not about one snapshot; leave '@2' out: " + a);
+  tape.takes_snapshot = true;
+  ASSERT_TRUE(choose_tape(tape).ok());
+  EXPECT_EQ(tape.path, a);
+  EXPECT_EQ(moment_of(tape, "").value(), "snapshot:2");
+  EXPECT_EQ(moment_of(tape, "peak").error().sentence, "give the moment either as '@2' or by --at");
+  EXPECT_EQ(moment_of({}, "peak").value(), "peak");
+}
+
 TEST_F(NewestTape, WithoutOneTheUserIsToldHowToGetOne) {
   EXPECT_EQ(newest_tape(folder_).error().code, ErrorCode::NotFound);
   EXPECT_NE(newest_tape(folder_ + "/none").error().sentence.find("heaptape record"), std::string::npos);

@@ -13,7 +13,7 @@ void add_session_options(OptionList& list, SessionWishes& wishes) {
     list.text(
         "--at POSITION", wishes.at,
         "the moment to ask about (default: end): a time such as 12.5s, an event number, peak, start, end, a mark, "
-        "or a sum such as peak-1");
+        "snapshot:2, or a sum such as peak-1; TAPE@2 is TAPE at snapshot 2");
   if (!list.knows("--limit"))
     list.number("--limit N", wishes.limit, "act as if the tape ended with event N").between(1, 1'000'000'000'000);
   list.text("--names FORM", wishes.names, "short (default), full or mangled").one_of({"short", "full", "mangled"});
@@ -27,13 +27,16 @@ Result<Session> open_session(SessionWishes& wishes) {
   ReportOptions options;
   options.set_names(wishes.names);
   options.set_plumbing(wishes.plumbing);
+  wishes.tape.takes_snapshot = true;
   Result<TapeView> view = options.open(wishes.tape);
   if (!view) return view.error();
+  const Result<std::string> at = moment_of(wishes.tape, wishes.at);
+  if (!at) return at.error();
   Result<Session> session = Session::from_view(std::move(view).value(), wishes.limit);
   if (!session) return session.error();
   session.value().style = style.value();
-  if (!wishes.at.empty()) {
-    const Result<Moment> moment = session.value().position(wishes.at);
+  if (!at.value().empty()) {
+    const Result<Moment> moment = session.value().position(at.value());
     if (!moment) return moment.error();
     session.value().move_to(moment.value());
   }

@@ -1,12 +1,9 @@
 #include "report/contents/snapshot_list.h"
 
 #include <algorithm>
-#include <set>
-#include <string_view>
-#include <tuple>
-#include <utility>
 
 #include "analysis/moment/totals_at.h"
+#include "report/text/snapshot_names.h"
 
 namespace heaptape {
 namespace {
@@ -22,18 +19,10 @@ std::uint64_t highest_page(const MemorySnapshot& snapshot) {
 
 } // namespace
 
-std::vector<ListedSnapshot> list_snapshots(const TapeReader& tape, std::span<const Mark> marks) {
+std::vector<ListedSnapshot> list_snapshots(const TapeReader& tape, const std::vector<Mark>& marks) {
   std::vector<ListedSnapshot> list;
-  std::set<std::tuple<std::uint64_t, std::uint64_t, std::string_view>> with_memory;
-  for (const MemorySnapshot& snapshot : tape.snapshots()) {
-    list.push_back({.name = snapshot.name, .event = snapshot.event, .time_us = snapshot.time_us, .memory = &snapshot});
-    with_memory.insert({snapshot.event, snapshot.time_us, snapshot.name});
-  }
-  for (const Mark& mark : marks) {
-    if (mark.kind == MarkKind::Snapshot && !with_memory.contains({mark.event, mark.time_us, mark.name}))
-      list.push_back({.name = mark.name, .event = mark.event, .time_us = mark.time_us});
-  }
-  std::ranges::stable_sort(list, {}, [](const ListedSnapshot& one) { return std::pair(one.event, one.time_us); });
+  for (const NamedSnapshot& each : named_snapshots(tape, marks))
+    list.push_back({each.number, std::string(each.name), each.event, each.time_us, each.memory});
   return list;
 }
 

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +12,7 @@
 namespace heaptape {
 
 struct ListedSnapshot {
+  std::uint64_t number = 0; // 0: it goes by its name alone (report/text/snapshot_names.h)
   std::string name{};
   std::uint64_t event = 0, time_us = 0;
   const MemorySnapshot* memory = nullptr; // null: a named moment only. As long as the tape
@@ -22,7 +22,7 @@ struct ListedSnapshot {
 };
 
 // In the order of their moments; pages, tape_bytes and live_bytes are not known yet.
-std::vector<ListedSnapshot> list_snapshots(const TapeReader& tape, std::span<const Mark> marks);
+std::vector<ListedSnapshot> list_snapshots(const TapeReader& tape, const std::vector<Mark>& marks);
 // Works out pages and tape_bytes.
 void add_pages(const TapeReader& tape, std::vector<ListedSnapshot>& list);
 // Works out live_bytes: of a moment without memory the tape's events have to tell. What of them cannot be read is added to `damage`.

@@ -7,12 +7,16 @@
 
 namespace heaptape {
 
-Result<std::size_t> find_snapshot(const TapeReader& tape, std::uint64_t event) {
+Result<std::size_t> find_snapshot(const TapeReader& tape, std::uint64_t event, std::uint64_t named) {
   const Snapshots& snapshots = tape.snapshots();
   if (snapshots.empty())
     return Error{ErrorCode::NotFound,
                  "the tape holds no memory; take snapshots of it with 'heaptape record --snapshot WHEN' or, while the "
                  "program runs, 'heaptape snapshot -p PID --contents'"};
+  if (named != 0) {
+    const auto found = std::ranges::find(snapshots, named, &MemorySnapshot::number);
+    if (found != snapshots.end()) return static_cast<std::size_t>(found - snapshots.begin());
+  }
   std::size_t count = 0;
   while (count < snapshots.size() && snapshots[count].event <= event) ++count;
   if (count != 0) return count - 1;

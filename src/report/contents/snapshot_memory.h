@@ -21,8 +21,9 @@
 
 namespace heaptape {
 
-// The last snapshot with memory up to and including this event, as a number in tape.snapshots(). The Error says what there is instead.
-Result<std::size_t> find_snapshot(const TapeReader& tape, std::uint64_t event);
+// The last snapshot with memory up to and including this event, as a number in tape.snapshots(); or the one that was named, by its own
+// number, when it is not 0: several may follow one event. The Error says what there is instead.
+Result<std::size_t> find_snapshot(const TapeReader& tape, std::uint64_t event, std::uint64_t named = 0);
 
 // Pages of files are read from the files on this machine, if they are the ones that were mapped. The tape must outlive it. One thread at a
 // time, but any number of cursors may read image().

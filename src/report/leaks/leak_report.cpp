@@ -1,7 +1,6 @@
 #include "report/leaks/leak_report.h"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <map>
 #include <tuple>
@@ -213,22 +212,9 @@ std::string how_to_get_leaks(const TapeReader& tape) {
 }
 
 Result<std::size_t> chosen_snapshot(const TapeView& view, const std::string& text) {
-  constexpr std::string_view kPrefix = "snapshot:";
-  if (text.starts_with(kPrefix)) {
-    std::uint64_t number = 0;
-    const char* const end = text.data() + text.size();
-    const auto [rest, status] = std::from_chars(text.data() + kPrefix.size(), end, number);
-    const Snapshots& all = view.tape().snapshots();
-    if (status == std::errc{} && rest == end) {
-      for (std::size_t i = 0; i < all.size(); ++i)
-        if (all[i].number == number) return i;
-      return Error{ErrorCode::NotFound, "the tape has no memory of snapshot " + std::to_string(number) +
-                                            "; 'heaptape snapshots' lists those there are"};
-    }
-  }
   const Result<Moment> moment = view.moment(text);
   if (!moment) return moment.error();
-  return find_snapshot(view.tape(), moment.value().event);
+  return find_snapshot(view.tape(), moment.value().event, moment.value().snapshot);
 }
 
 LeakReport make_leak_report(const TapeView& view, SnapshotHeap& heap, HeapCursor& at, ProgramSymbols& symbols,

@@ -74,7 +74,7 @@ std::string_view leak_class_name(LeakClass leak_class);
 
 // The last snapshot with memory, when so little happened after it that it shows the end of the run; as a number in tape.snapshots().
 std::optional<std::size_t> snapshot_at_end(const TapeReader& tape);
-// The one that is meant: "snapshot:2", or a moment, which means the last one up to it. The Error says what there is instead.
+// The one that is meant: the last one up to a moment, "snapshot:2" say. The Error says what there is instead.
 Result<std::size_t> chosen_snapshot(const TapeView& view, const std::string& text);
 
 // Without such a snapshot: a sentence on how to get one.

@@ -55,14 +55,14 @@ Comparison compare_tapes(const TapeView& before, const TapeView& after, CostKind
           side(after, after.path(), costs_of(after, kind), filter)};
 }
 
-Result<Comparison> compare_moments(const TapeView& view, const std::string& from, const std::string& to,
-                                   FrameFilter& filter) {
-  const Result<Moment> first = view.moment(from.empty() ? "start" : from);
-  const Result<Moment> second = view.moment(to.empty() ? "end" : to);
-  if (!first) return first.error();
-  if (!second) return second.error();
-  return Comparison{"Live", side(view, moment_label(first.value()), live_costs(view, first.value()), filter),
-                    side(view, moment_label(second.value()), live_costs(view, second.value()), filter)};
+Comparison compare_moments(const TapeView& before, const Moment& from, const TapeView& after, const Moment& to,
+                           FrameFilter& filter) {
+  const bool two_tapes = &before != &after;
+  const auto label = [&](const TapeView& view, const Moment& moment) {
+    return (two_tapes ? view.path() + ", " : std::string()) + moment_label(moment);
+  };
+  return {"Live", side(before, label(before, from), live_costs(before, from), filter),
+          side(after, label(after, to), live_costs(after, to), filter)};
 }
 
 std::string comparison_text(const Comparison& comparison, const DiffText& options) {

@@ -1,4 +1,4 @@
-// `heaptape diff`: two tapes, or two moments of one, compared stack by stack.
+// `heaptape diff`: two tapes, or two moments, compared stack by stack.
 #pragma once
 
 #include <string>
@@ -25,9 +25,9 @@ struct Comparison {
 
 // Both take stacks that the filter accepts.
 Comparison compare_tapes(const TapeView& before, const TapeView& after, CostKind kind, FrameFilter& filter);
-// Moments as in report/view/position.h; empty ones are the start and the end.
-Result<Comparison> compare_moments(const TapeView& view, const std::string& from, const std::string& to,
-                                   FrameFilter& filter);
+// What was live at a moment of each, which may be the same tape.
+Comparison compare_moments(const TapeView& before, const Moment& from, const TapeView& after, const Moment& to,
+                           FrameFilter& filter);
 
 std::string comparison_text(const Comparison& comparison, const DiffText& options);
 // One object on a line.

@@ -9,6 +9,7 @@
 #include "base/near_word.h"
 #include "base/number_text.h"
 #include "report/text/mark_text.h"
+#include "report/text/snapshot_names.h"
 #include "report/text/time_text.h"
 #include "tape/reader.h"
 
@@ -90,6 +91,10 @@ private:
     if (mark == points_.marks.end()) mark = numbered_mark(name);
     if (mark == points_.marks.end()) return false;
     moment = {std::min(mark->event, points_.end.event), std::min(mark->time_us, points_.end.time_us)};
+    for (const MemorySnapshot& snapshot : points_.tape.snapshots()) {
+      if (mark->kind == MarkKind::Snapshot && snapshot.event == mark->event && snapshot.time_us == mark->time_us)
+        moment.snapshot = snapshot.number;
+    }
     rest_.remove_prefix(length);
     return true;
   }
@@ -111,6 +116,10 @@ private:
       return Unit{};
     }
     if (take_longest_mark(moment, true)) return Unit{}; // "start-up" is not a sum
+    if (const std::string_view word = snapshot_word(rest_); !word.empty() && !is_mark(rest_)) {
+      rest_.remove_prefix(word.size());
+      return take_snapshot(moment);
+    }
     if (constexpr std::string_view kTotalPeak = "total-peak"; rest_.starts_with(kTotalPeak)) {
       moment = points_.total_peak;
       rest_.remove_prefix(kTotalPeak.size());
@@ -140,13 +149,40 @@ private:
     return Unit{};
   }
 
+  bool is_mark(std::string_view name) const {
+    return std::any_of(points_.marks.begin(), points_.marks.end(), [&](const Mark& mark) { return mark.name == name; });
+  }
+
   // "next snapshot", "snapshot"; a mark of that name comes first.
   bool is_snapshot(std::string_view term) const {
     constexpr std::string_view kForms[] = {"snapshot",      "next snapshot",  "previous snapshot",
                                            "prev snapshot", "first snapshot", "last snapshot"};
-    return std::find(std::begin(kForms), std::end(kForms), term) != std::end(kForms) &&
-           std::none_of(points_.marks.begin(), points_.marks.end(),
-                        [&](const Mark& mark) { return mark.name == term; });
+    return std::find(std::begin(kForms), std::end(kForms), term) != std::end(kForms) && !is_mark(term);
+  }
+
+  std::vector<NamedSnapshot> snapshots() const {
+    std::vector<NamedSnapshot> all = named_snapshots(points_.tape, points_.marks);
+    std::erase_if(all, [&](const NamedSnapshot& each) { return each.event > points_.end.event; });
+    return all;
+  }
+  Moment moment_of(const NamedSnapshot& snapshot) const {
+    return {.event = snapshot.event,
+            .time_us = std::min(snapshot.time_us, points_.end.time_us),
+            .snapshot = snapshot.memory != nullptr ? snapshot.number : 0};
+  }
+
+  // The number or the name, which may hold signs itself: the longest that there is.
+  Result<> take_snapshot(Moment& moment) {
+    const std::vector<NamedSnapshot> all = snapshots();
+    for (std::size_t length = rest_.size(); length > 0; --length) {
+      if (length != rest_.size() && rest_[length] != '+' && rest_[length] != '-') continue;
+      const Result<NamedSnapshot> found = find_snapshot_named(all, rest_.substr(0, length));
+      if (!found) continue;
+      moment = moment_of(found.value());
+      rest_.remove_prefix(length);
+      return Unit{};
+    }
+    return find_snapshot_named(all, rest_).error();
   }
 
   Result<> go_to_snapshot(std::string_view which, Moment& moment) const {
@@ -155,21 +191,21 @@ private:
       return Error{ErrorCode::Usage, "'" + printable(whole_) +
                                          "' is seen from a cursor, and there is none here; first and last snapshot "
                                          "need none"};
-    const Mark* found = nullptr;
-    bool any = false;
-    for (const Mark& mark : points_.marks) {
-      if (mark.kind != MarkKind::Snapshot || mark.event > points_.end.event) continue;
-      any = true;
-      const auto at = std::pair(mark.event, mark.time_us);
-      const auto here = points_.cursor ? std::pair(points_.cursor->event, points_.cursor->time_us) : at;
-      if (found == nullptr && (which == "first" || (next && at > here))) found = &mark;
-      if (which == "last" || (previous && at < here)) found = &mark;
+    const std::vector<NamedSnapshot> all = snapshots();
+    if (all.empty() || (!next && !previous)) {
+      const Result<NamedSnapshot> found = find_snapshot_named(all, which);
+      if (!found) return found.error();
+      moment = moment_of(found.value());
+      return Unit{};
     }
-    if (!any) return Error{ErrorCode::Usage, "the program made no snapshots on this tape (heaptape_snapshot())"};
-    if (found == nullptr)
+    const auto here = std::pair(points_.cursor->event, points_.cursor->time_us);
+    const auto at = [](const NamedSnapshot& each) { return std::pair(each.event, each.time_us); };
+    const auto behind =
+        next ? std::ranges::upper_bound(all, here, {}, at) : std::ranges::lower_bound(all, here, {}, at);
+    if (behind == (next ? all.end() : all.begin()))
       return Error{ErrorCode::NotFound,
                    std::string("there is no snapshot ") + (next ? "after" : "before") + " this moment"};
-    moment = {found->event, std::min(found->time_us, points_.end.time_us)};
+    moment = moment_of(next ? *behind : *std::prev(behind));
     return Unit{};
   }
 

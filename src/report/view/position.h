@@ -5,7 +5,8 @@
 //   ^ or start        before the first event       $ or end          after the last
 //   total-peak        when most was live and mapped together
 //   @                 the cursor                   +N -N +2s -50ms   so far from the cursor
-//   first snapshot, last snapshot                  of the snapshots that the program made
+//   snapshot:2             a snapshot by its number     snapshot:NAME       or by its name; also with a space
+//   first snapshot, last snapshot                  of all that the tape has
 //   next snapshot, previous snapshot               the same, seen from the cursor; "snapshot" is the next one
 //
 // and sums of these: @-5, peak+1, $-100, 'loaded'+20ms. Marks whose names would be read as something else are written
@@ -29,7 +30,8 @@ class TapeReader;
 struct Moment {
   std::uint64_t event = 0; // the last one before it
   std::uint64_t time_us = 0;
-  std::string label{}; // as the user named it
+  std::string label{};        // as the user named it
+  std::uint64_t snapshot = 0; // number of the snapshot of memory that was named; 0: none was
 };
 
 // What positions are counted from. The parts must outlive it.

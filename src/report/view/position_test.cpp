@@ -64,7 +64,8 @@ TEST_F(Positions, AMarkWhoseNameIsAPositionIsFoundInQuotesAlone) {
 }
 
 TEST_F(Positions, SnapshotsAreFoundFromTheCursor) {
-  EXPECT_EQ(find("next snapshot").error().sentence, "the program made no snapshots on this tape (heaptape_snapshot())");
+  EXPECT_EQ(find("next snapshot").error().sentence,
+            "the tape has no snapshots; take some with 'heaptape record --snapshot WHEN' or heaptape_snapshot()");
   for (const std::uint64_t at : {1u, 4u, 7u, 9u})
     marks_.push_back({.name = "s", .event = at, .time_us = 10 * at, .kind = MarkKind::Snapshot});
   EXPECT_EQ(event("next snapshot"), 7u);
@@ -78,6 +79,36 @@ TEST_F(Positions, SnapshotsAreFoundFromTheCursor) {
   EXPECT_FALSE(find("next snapshot", false).ok());
   marks_.push_back({.name = "last snapshot", .event = 2, .time_us = 20});
   EXPECT_EQ(event("last snapshot"), 2u) << "a mark of that name";
+}
+
+TEST_F(Positions, SnapshotsAreFoundByNumberAndByName) {
+  EXPECT_EQ(find("snapshot:1").error().sentence,
+            "the tape has no snapshots; take some with 'heaptape record --snapshot WHEN' or heaptape_snapshot()");
+  const auto add = [&](const char* name, std::uint64_t at) {
+    marks_.push_back({.name = name, .event = at, .time_us = 10 * at, .kind = MarkKind::Snapshot});
+  };
+  add("warm", 2);
+  EXPECT_EQ(find("snapshot:7").error().sentence, "there is no snapshot '7' on the tape; the only one is 1 'warm'");
+  add("warm", 4);
+  add("3", 6);
+  add("half-full", 8);
+  EXPECT_EQ(event("snapshot:1"), 2u);
+  EXPECT_EQ(event("snapshot 2"), 4u);
+  EXPECT_EQ(event("snapshot:3"), 6u) << "a number first, then a name";
+  EXPECT_EQ(event("snapshot:warm"), 2u);
+  EXPECT_EQ(event("snapshot:warm#2"), 4u);
+  EXPECT_EQ(event("snapshot half-full"), 8u);
+  EXPECT_EQ(event("snapshot:half-full-1"), 7u);
+  EXPECT_EQ(event("snapshot:4+1"), 9u);
+  EXPECT_EQ(event("snapshot:first"), 2u);
+  EXPECT_EQ(event("snapshot:last"), 8u);
+  for (const char* wrong :
+       {"snapshot:5", "snapshot:0", "snapshot:cold", "snapshot:warm#3", "snapshot:-1", "snapshot:2x"})
+    EXPECT_FALSE(find(wrong).ok()) << wrong;
+  EXPECT_EQ(find("snapshot:5").error().sentence,
+            "there is no snapshot '5' on the tape; those there are: 1 'warm', 2 'warm', 3 '3', 4 'half-full'");
+  marks_.push_back({.name = "snapshot:2", .event = 9, .time_us = 90});
+  EXPECT_EQ(event("snapshot:2"), 9u) << "a mark of that name";
 }
 
 TEST_F(Positions, AddUp) {

@@ -1,0 +1,3 @@
+#include "report/changes/snapshot_changes.h"
+
+#include <gtest/gtest.h>
