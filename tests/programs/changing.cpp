@@ -14,8 +14,6 @@
 
 #include <heaptape/heaptape.h>
 
-namespace {
-
 struct Order {
   char text[200];
 };
@@ -38,8 +36,6 @@ struct Desk {
   char rest[72];
 };
 
-} // namespace
-
 Cache* g_cache;
 std::map<unsigned, Route*> g_routes;
 Link* g_ring;
@@ -59,10 +55,11 @@ __attribute__((noinline)) void add_orders(unsigned count) {
 }
 
 __attribute__((noinline)) void fill_routes() {
-  std::map<unsigned, Route*> fresh;
-  for (unsigned i = 0; i < 40; ++i) fresh.emplace(i, new Route());
-  g_routes.swap(fresh);
-  for (const auto& [number, route] : fresh) delete route;
+  auto* const fresh = new std::map<unsigned, Route*>();
+  for (unsigned i = 0; i < 40; ++i) fresh->emplace(i, new Route());
+  g_routes.swap(*fresh);
+  for (const auto& [number, route] : *fresh) delete route;
+  delete fresh;
 }
 
 __attribute__((noinline)) Link* make_ring(int count) {
@@ -75,7 +72,7 @@ __attribute__((noinline)) Link* make_ring(int count) {
 
 __attribute__((noinline)) void lose_ring() {
   Link* volatile ring = make_ring(3);
-  ring = nullptr;
+  if (ring->next != nullptr) ring = nullptr;
 }
 
 __attribute__((noinline)) void share_badge() { g_left->badge = g_right->badge = new Badge(); }

@@ -1,6 +1,6 @@
 #include "report/changes/changes_text.h"
 
-#include <algorithm>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -33,6 +33,20 @@ std::string side_text(const ChangedSide& side, bool with_tape) {
                             seconds_text(side.moment.time_us), sum_text(side.live));
 }
 
+// "+70.5 kB, +600 blocks: 601 new (71.5 kB), 1 gone (1.02 kB)"
+std::string change_text(const SnapshotChanges& changes) {
+  const auto bytes = static_cast<std::int64_t>(changes.after.live.bytes - changes.before.live.bytes);
+  const auto blocks = static_cast<std::int64_t>(changes.after.live.blocks - changes.before.live.blocks);
+  std::string text =
+      signed_bytes_text(bytes) + ", " + signed_count_text(blocks) + (std::abs(blocks) == 1 ? " block" : " blocks");
+  if (!changes.one_tape) return text;
+  const auto part = [](const BlockSum& sum, std::string_view word) {
+    if (sum.blocks == 0) return fmt::format("none {}", word);
+    return fmt::format("{} {} ({})", with_separators(sum.blocks), word, bytes_text(sum.bytes));
+  };
+  return text + ": " + part(changes.made, "new") + ", " + part(changes.gone, "gone");
+}
+
 std::string change_word(const ChangedRow& row) {
   if (row.before.blocks == 0) return "new";
   if (row.after.blocks == 0) return "gone";
@@ -41,7 +55,7 @@ std::string change_word(const ChangedRow& row) {
 }
 
 std::string place_text(const HeldAt& at) {
-  if (!at.is_known()) return "";
+  if (!at.is_known() || at.highest == 0) return "";
   return at.lowest == at.highest ? fmt::format(" +{:#x}", at.lowest)
                                  : fmt::format(" +{:#x} to +{:#x}", at.lowest, at.highest);
 }
@@ -64,14 +78,15 @@ std::string holder_text(const HeldBy& held) {
 }
 
 std::string holders_text(const ChangedRow& row, bool one_tape) {
+  constexpr std::string_view kIndent = "              ";
   std::string text;
   for (const HeldBy& held : row.held_by) {
-    const std::string how = held.is_lost || (held.root == kHeldInManyWays && held.holder.empty()) ? "" : "held by ";
-    text += fmt::format("{:>26}{} {}: {}{}, such as {:#x}\n", "", one_tape ? "" : "now", sum_text(held.held), how,
-                        holder_text(held), held.example);
+    const bool says_how = held.is_lost || (held.root == kHeldInManyWays && held.holder.empty());
+    text += fmt::format("{}{}{}, such as {:#x}: {}{}\n", kIndent, sum_text(held.held), one_tape ? "" : " now",
+                        held.example, says_how ? "" : "held by ", holder_text(held));
   }
   if (row.more_holders != 0)
-    text += fmt::format("{:>26} … {}\n", "", count_of(row.more_holders, "more holder", "more holders"));
+    text += fmt::format("{}… {}\n", kIndent, count_of(row.more_holders, "more holder", "more holders"));
   return text;
 }
 
@@ -144,17 +159,13 @@ std::string changes_text(const SnapshotChanges& changes, const ChangesText& opti
   };
   line("before  " + side_text(changes.before, !changes.one_tape));
   line("after   " + side_text(changes.after, !changes.one_tape));
-  const auto bytes = static_cast<std::int64_t>(changes.after.live.bytes - changes.before.live.bytes);
-  const auto blocks = static_cast<std::int64_t>(changes.after.live.blocks - changes.before.live.blocks);
   if (changes.rows.empty()) {
     line(changes.one_tape
              ? "nothing changed: no block was made in between that is still there, and none is gone"
              : "nothing changed: both have as many blocks and bytes of each " + std::string(by_name(changes.by)));
     return out;
   }
-  std::string sum = fmt::format("change  {} in {} blocks", signed_bytes_text(bytes), signed_count_text(blocks));
-  if (changes.one_tape) sum += fmt::format(": {} new, {} gone", sum_text(changes.made), sum_text(changes.gone));
-  line(sum);
+  line("change  " + change_text(changes));
   if (!changes.no_holders.empty()) line("what holds the new blocks is not known: " + changes.no_holders);
   out += "\n";
   out += options.style.dim(fmt::format("{:>11} {:>11} {:>11} {:>11} {:<8} {}", "bytes", "blocks",

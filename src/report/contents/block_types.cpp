@@ -98,7 +98,8 @@ private:
     if (is_new) {
       facts_.push_back({.is_array = type.name.ends_with("[]"),
                         .mixed = type.source == TypeSource::Runtime,
-                        .certain = !pointed_type(type.name).empty()});
+                        .certain = !pointed_type(type.name).empty(),
+                        .is_end = type.name.starts_with("buckets of ")});
       object_at_.push_back(0);
       made_.types_.push_back(std::move(type));
     }

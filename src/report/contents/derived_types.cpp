@@ -32,7 +32,8 @@ public:
 private:
   bool is_known(std::uint32_t block) const { return from_.type_of[block] != DeriveFrom::kNotKnown; }
   bool leads_on(std::uint32_t block) const {
-    if (!is_known(block) || from_.type_of[block] < from_.first_type) return false;
+    if (!is_known(block) || from_.type_of[block] < from_.first_type || from_.types[from_.type_of[block]].is_end)
+      return false;
     return std::ranges::any_of(heap_.graph.targets(block), [&](std::uint32_t to) { return !is_known(to); });
   }
 

@@ -36,6 +36,8 @@ struct DeriveFrom {
     bool is_array = false; // all of its words are one field
     bool mixed = false;    // what hangs on a field of it may be of different kinds
     bool certain = false;  // it says itself what its fields lead to the start of, whatever else leads there
+    bool is_end =
+        false; // what hangs on it is known otherwise: table of a map, whose words lead into nodes and into the map itself
   };
   const std::vector<Type>& types;
   const TableVector<std::uint32_t>& kind_of; // by block: blocks of one kind were made by one function
