@@ -52,6 +52,10 @@ std::vector<NewHolding> new_holdings(const HeapView& heap, const Dominators& dom
       last = &found[key];
       last_key = key;
     }
+    const std::uint32_t holder =
+        is_held ? dominators.block_of(dominators.dominator(outermost[node])) : NewHolding::kNone;
+    if (last->blocks == 0) last->holder = holder;
+    if (last->holder != holder) last->holder = NewHolding::kNone;
     if (last->blocks++ == 0 || retained(block) > retained(last->example)) {
       last->what = blocks.what_of[block];
       last->group = group;

@@ -30,9 +30,10 @@ struct NewHolding {
   std::uint32_t group = 0; // that they are in; kNone: nothing leads to them
   std::uint32_t first =
       0; // of the first new blocks on the way to them, this group or one above; what is above it holds them
-  std::uint64_t blocks = 0, bytes = 0; //
-  std::uint32_t example = 0;           // the block among them that retains most
-  std::uint32_t outermost = 0;         // the first new block on the way to the example
+  std::uint64_t blocks = 0, bytes = 0;
+  std::uint32_t example = 0;   // the block among them that retains most
+  std::uint32_t outermost = 0; // the first new block on the way to the example
+  std::uint32_t holder = 0;    // the block that holds the first new ones of all of them; kNone: several do, or none
 };
 
 // Of each kind of blocks the holding with most bytes first; kinds in order. `tree` is of the whole heap.

@@ -78,6 +78,7 @@ TEST_F(NewHolders, TheLastBlockThatWasThereHoldsWhatIsNew) {
                             "3: 2 of 200 bytes in 3 below 1, held by 0"}));
   const std::vector<NewHolding> found = holdings();
   EXPECT_EQ(found[2].outermost, buckets);
+  EXPECT_EQ(found[2].holder, shop);
   const std::uint32_t first = found[2].first;
   const std::vector<HeldAt> at = held_at(*view, *dominators, *tree, news, std::span(&first, 1));
   ASSERT_EQ(at.size(), 1u);
@@ -96,6 +97,24 @@ TEST_F(NewHolders, AListThatGrewIsHeldByWhatItHangsOn) {
     last = node;
   }
   EXPECT_EQ(lines(), (Lines{"2: 3 of 192 bytes in 2 below 2, held by 0"}));
+}
+
+TEST_F(NewHolders, OneHolderIsNamedAndOfSeveralNone) {
+  const std::uint32_t shops = old_one(kBuckets), shop = old_one(kShop), other = old_one(kShop);
+  test.global(shops);
+  test.heap.point(shops, 0, shop);
+  test.heap.point(shops, 8, other);
+  for (std::uint64_t i = 0; i < 3; ++i) test.heap.point(i == 2 ? other : shop, 8 * i, new_one(kOrder));
+  test.heap.point(shop, 32, new_one(kNode));
+  const std::vector<NewHolding> found = holdings();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].holder, shop);
+  EXPECT_EQ(found[1].blocks, 3u);
+  EXPECT_EQ(found[1].holder, NewHolding::kNone);
+  const std::uint32_t first = found[1].first;
+  const std::vector<HeldAt> at = held_at(*view, *dominators, *tree, news, std::span(&first, 1));
+  EXPECT_EQ(at[0].lowest, 0u);
+  EXPECT_EQ(at[0].highest, 16u);
 }
 
 TEST_F(NewHolders, VariablesAndStacksHoldToo) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -17,6 +17,7 @@ constexpr std::size_t kMostWays = 3;       // that are named of a block that is 
 constexpr std::size_t kMostReferrers = 64; // that are looked at for them
 constexpr std::size_t kMostThrough = 6;    // kinds of blocks on the way
 constexpr std::uint32_t kMostSteps = 64;   // up a tree
+constexpr std::uint32_t kMostStepsToRoot = 10'000;
 
 class HolderFinder {
 public:
@@ -81,7 +82,9 @@ private:
     words.root = root_above(holding.first);
     if (!holder.is_root()) {
       words.holder = kind_words(types_[holder.kind]);
-      words.holders = holder.blocks;
+      const bool is_one = holding.holder != NewHolding::kNone &&
+                          tree_.group_of(dominators_.node_of(holding.holder)) == group(holding.first).parent;
+      if (is_one) words.holder_at = heap_.ranks().begin(holding.holder);
     }
     for (std::uint32_t at = holding.group; at != holding.first && at != 0;) {
       at = group(at).parent;
@@ -128,28 +131,36 @@ private:
     }
   }
 
-  // Of what no variable and no block holds alone: what leads there.
-  void add_ways(const std::vector<const NewHolding*>& shown, std::vector<HoldersOfRow>& rows) {
-    std::vector<std::uint32_t> blocks;
-    std::size_t next = 0;
-    for (const HoldersOfRow& row : rows) {
-      for (const HeldBy& words : row.list) {
-        const NewHolding& holding = *shown[next++];
-        if (words.root == kHeldInManyWays && words.holder.empty()) blocks.push_back(holding.outermost);
-      }
+  // The block below the root that holds this one; kNone: it is far away.
+  std::uint32_t topmost(std::uint32_t block) const {
+    std::uint32_t node = dominators_.node_of(block);
+    for (std::uint32_t i = 0; i < kMostStepsToRoot; ++i) {
+      const std::uint32_t above = dominators_.dominator(node);
+      if (above == Dominators::kRoot) return dominators_.block_of(node);
+      node = above;
     }
-    std::ranges::sort(blocks);
-    blocks.erase(std::ranges::unique(blocks).begin(), blocks.end());
-    if (blocks.empty()) return;
-    const std::vector<std::vector<std::uint32_t>> referrers = referrers_of(view_, blocks, kMostReferrers);
-    next = 0;
+    return Dominators::kNone;
+  }
+  // Of what no variable holds alone: what leads there.
+  void add_ways(const std::vector<const NewHolding*>& shown, std::vector<HoldersOfRow>& rows) {
+    std::vector<std::pair<HeldBy*, std::uint32_t>> asked;
+    std::size_t next = 0;
     for (HoldersOfRow& row : rows) {
       for (HeldBy& words : row.list) {
-        const std::uint32_t block = shown[next++]->outermost;
-        if (words.root != kHeldInManyWays || !words.holder.empty()) continue;
-        const auto place = static_cast<std::size_t>(std::ranges::lower_bound(blocks, block) - blocks.begin());
-        words.ways = ways_to(block, referrers[place]);
+        const NewHolding& holding = *shown[next++];
+        if (words.root != kHeldInManyWays) continue;
+        if (const std::uint32_t block = topmost(holding.outermost); block != Dominators::kNone)
+          asked.emplace_back(&words, block);
       }
+    }
+    std::vector<std::uint32_t> blocks;
+    for (const auto& [words, block] : asked) blocks.push_back(block);
+    std::ranges::sort(blocks);
+    blocks.erase(std::ranges::unique(blocks).begin(), blocks.end());
+    const std::vector<std::vector<std::uint32_t>> referrers = referrers_of(view_, blocks, kMostReferrers);
+    for (const auto& [words, block] : asked) {
+      const auto place = static_cast<std::size_t>(std::ranges::lower_bound(blocks, block) - blocks.begin());
+      words->ways = ways_to(block, referrers[place]);
     }
   }
   std::vector<std::string> ways_to(std::uint32_t block, const std::vector<std::uint32_t>& referrers) {

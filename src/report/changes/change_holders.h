@@ -23,14 +23,14 @@ struct BlockSum {
 
 struct HeldBy {
   BlockSum held{};
-  std::uint64_t example = 0; // address of the block among them that retains most
-  bool is_lost = false;      // nothing leads to them, and what follows is empty
-  std::string root{};        // "g_cache (variables of shop)", "registers and stack of thread 4711", kHeldInManyWays
-  std::string holder{};      // the blocks that hold them, which were there before: "Shop"; empty: the root does
-  std::uint64_t holders = 0; // how many such blocks there are
-  HeldAt at{};               // where in the holder, or in the variable; not known: several words on different ways
+  std::uint64_t example = 0;   // address of the block among them that retains most
+  bool is_lost = false;        // nothing leads to them, and what follows is empty
+  std::string root{};          // "g_cache (variables of shop)", "registers and stack of thread 4711", kHeldInManyWays
+  std::string holder{};        // the blocks that hold them, which were there before: "Shop"; empty: the root does
+  std::uint64_t holder_at = 0; // the address of this block; 0: there are several
+  HeldAt at{};                 // where in the holder, or in the variable; not known: several words on different ways
   std::vector<std::string> through{}; // new blocks on the way from there, each kind once: "node of map<int, Order>"
-  std::vector<std::string> ways{};    // of what is held in more than one way: some that lead to the first of them
+  std::vector<std::string> ways{};    // where the root is kHeldInManyWays: some that lead there
 };
 
 struct HoldersQuestion {

@@ -63,16 +63,15 @@ std::string place_text(const HeldAt& at) {
 // "g_cache (variables of shop) +0x10, through node of map<int, Order>"
 std::string holder_text(const HeldBy& held) {
   if (held.is_lost) return "nothing leads to them any more";
-  std::string text;
+  const bool many_ways = held.root == kHeldInManyWays;
+  std::string text = held.root + place_text(held.at);
   if (!held.holder.empty()) {
-    text = (held.holders == 1 ? "" : with_separators(held.holders) + " × ") + held.holder + place_text(held.at);
-    text += (held.root == kHeldInManyWays ? ", which is " : " in ") + held.root;
-  } else {
-    text = held.root + place_text(held.at);
-    if (!held.ways.empty()) text += ", such as";
-    for (std::size_t i = 0; i < held.ways.size(); ++i)
-      text += (i == 0 ? " by " : i + 1 == held.ways.size() ? " and by " : ", by ") + held.ways[i];
+    text = held.holder + (held.holder_at != 0 ? fmt::format(" {:#x}", held.holder_at) : "") + place_text(held.at);
+    text += (many_ways ? ", which is " : " in ") + held.root;
   }
+  for (std::size_t i = 0; i < held.ways.size(); ++i)
+    text += (i == 0 ? " (by " : i + 1 == held.ways.size() ? " and by " : ", by ") + held.ways[i];
+  if (!held.ways.empty()) text += held.ways.size() == 1 ? " and others)" : ")";
   for (std::size_t i = 0; i < held.through.size(); ++i) text += (i == 0 ? ", through " : " and ") + held.through[i];
   return text;
 }
@@ -121,7 +120,8 @@ void write_holder(JsonWriter& json, const HeldBy& held) {
   json.field("example", std::string_view(fmt::format("{:#x}", held.example))).field("lost", held.is_lost);
   if (!held.is_lost) {
     json.field("root", std::string_view(held.root));
-    if (!held.holder.empty()) json.field("holder", std::string_view(held.holder)).field("holders", held.holders);
+    if (!held.holder.empty()) json.field("holder", std::string_view(held.holder));
+    if (held.holder_at != 0) json.field("holder_address", std::string_view(fmt::format("{:#x}", held.holder_at)));
     if (held.at.is_known()) json.field("offset", held.at.lowest).field("last_offset", held.at.highest);
     write_texts(json, "through", held.through);
     if (!held.ways.empty()) write_texts(json, "ways", held.ways);
