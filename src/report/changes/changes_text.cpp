@@ -70,9 +70,10 @@ std::string holder_text(const HeldBy& held) {
     text += (many_ways ? ", which is " : " in ") + held.root;
   }
   for (std::size_t i = 0; i < held.ways.size(); ++i)
-    text += (i == 0 ? " (by " : i + 1 == held.ways.size() ? " and by " : ", by ") + held.ways[i];
-  if (!held.ways.empty()) text += held.ways.size() == 1 ? " and others)" : ")";
-  for (std::size_t i = 0; i < held.through.size(); ++i) text += (i == 0 ? ", through " : " and ") + held.through[i];
+    text += (i == 0 ? ": by " : i + 1 == held.ways.size() ? " and by " : ", by ") + held.ways[i];
+  if (held.ways.size() == 1) text += " and others";
+  const std::string_view through = held.ways.empty() ? ", through " : "; through ";
+  for (std::size_t i = 0; i < held.through.size(); ++i) text.append(i == 0 ? through : " -> ").append(held.through[i]);
   return text;
 }
 
