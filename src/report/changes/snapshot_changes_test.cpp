@@ -75,7 +75,8 @@ TEST_F(SnapshotChangesTest, NewBlocksAreHeldByTheLastThatWasThereBefore) {
   EXPECT_EQ(lines(ask(view, ChangesBy::Type, "snapshot:1", "snapshot:2").value()), by_type);
   const Lines by_function{"make_order: 4 -> 6, 2 new, 0 gone; 2 by " + root + "|block of make_table"};
   EXPECT_EQ(lines(ask(view, ChangesBy::Function, "snapshot:1", "snapshot:2").value()), by_function);
-  const Lines by_stack{"make_order <- fill <- main: 4 -> 6, 2 new, 0 gone; 2 by " + root + "|block of make_table"};
+  const Lines by_stack{"make_order program <- fill <- main: 4 -> 6, 2 new, 0 gone; 2 by " + root +
+                       "|block of make_table"};
   EXPECT_EQ(lines(ask(view, ChangesBy::Stack, "snapshot:few", "last snapshot").value()), by_stack);
 }
 
