@@ -87,6 +87,19 @@ std::optional<std::pair<std::string, std::string>> split_run(const std::string& 
   return std::pair(std::move(run), text.substr(at + 1));
 }
 
+bool is_file(const std::string& path) {
+  struct stat facts {};
+  return ::stat(path.c_str(), &facts) == 0 && !S_ISDIR(facts.st_mode);
+}
+
+// Whether the text means a process that the run really has.
+bool is_in_run(const std::string& text) {
+  const auto parts = split_run(text);
+  if (!parts) return false;
+  const Result<Run> run = read_run(parts->first);
+  return run && find_in_run(run.value(), parts->second);
+}
+
 Result<> choose_in_run(TapeChoice& tape) {
   std::string wanted = tape.process, folder = tape.path;
   if (!is_there(folder)) {
@@ -134,12 +147,14 @@ Result<std::string> newest_tape(const std::string& folder) {
 
 std::optional<std::pair<std::string, std::string>> split_snapshot(const std::string& text) {
   if (is_there(text)) return std::nullopt;
-  for (std::size_t at = text.find('@'); at != text.npos && at + 1 < text.size(); at = text.find('@', at + 1)) {
-    std::string tape = text.substr(0, at);
-    struct stat facts {};
-    const bool is_file = ::stat(tape.c_str(), &facts) == 0 && !S_ISDIR(facts.st_mode);
-    if (is_file || tape.ends_with(".tape") || is_run(tape) || split_run(tape))
-      return std::pair(std::move(tape), text.substr(at + 1));
+  // Names may hold an '@' themselves: a tape that is there comes first.
+  for (bool (*const is_meant)(const std::string&) :
+       {+[](const std::string& tape) { return is_file(tape) || is_run(tape) || is_in_run(tape); },
+        +[](const std::string& tape) { return tape.ends_with(".tape"); }}) {
+    for (std::size_t at = text.find('@'); at != text.npos && at + 1 < text.size(); at = text.find('@', at + 1)) {
+      std::string tape = text.substr(0, at);
+      if (is_meant(tape)) return std::pair(std::move(tape), text.substr(at + 1));
+    }
   }
   return std::nullopt;
 }
@@ -151,8 +166,7 @@ Result<std::string> moment_of(const TapeChoice& tape, const std::string& at) {
 }
 
 bool may_be_tape(const std::string& word) {
-  struct stat facts {};
-  if (word.ends_with(".tape") || (::stat(word.c_str(), &facts) == 0 && !S_ISDIR(facts.st_mode))) return true;
+  if (word.ends_with(".tape") || is_file(word)) return true;
   return is_run(word) || split_run(word).has_value() || split_snapshot(word).has_value();
 }
 

@@ -71,7 +71,8 @@ TEST_F(NewestTape, ASnapshotStandsBehindTheTape) {
   EXPECT_EQ(split_snapshot(a + "@"), std::nullopt);
   EXPECT_EQ(split_snapshot(folder_ + "/nothing@2"), std::nullopt);
   EXPECT_EQ(split_snapshot(folder_ + "/nothing.tape@2"), Parts(folder_ + "/nothing.tape", "2")) << "named like a tape";
-  EXPECT_EQ(split_snapshot(folder_ + "@2"), std::nullopt) << "a folder without tapes";
+  EXPECT_EQ(split_snapshot(folder_ + "@2"), Parts(folder_, "2")) << "a folder with tapes is a run";
+  EXPECT_EQ(split_snapshot(folder_ + "/nowhere/x@2"), std::nullopt);
 
   TapeChoice tape;
   tape.path = a + "@2";
