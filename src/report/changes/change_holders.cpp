@@ -82,9 +82,13 @@ private:
     words.root = root_above(holding.first);
     if (!holder.is_root()) {
       words.holder = kind_words(types_[holder.kind]);
-      const bool is_one = holding.holder != NewHolding::kNone &&
-                          tree_.group_of(dominators_.node_of(holding.holder)) == group(holding.first).parent;
-      if (is_one) words.holder_at = heap_.ranks().begin(holding.holder);
+      // Blocks that hang on older ones of their kind have these as holders: the group's only block is above them all.
+      const bool holds_all = holding.holder != NewHolding::kNone &&
+                             tree_.group_of(dominators_.node_of(holding.holder)) == group(holding.first).parent;
+      const std::uint32_t block = holds_all            ? holding.holder
+                                  : holder.blocks == 1 ? dominators_.block_of(holder.largest)
+                                                       : NewHolding::kNone;
+      if (block != NewHolding::kNone) words.holder_at = heap_.ranks().begin(block);
     }
     for (std::uint32_t at = holding.group; at != holding.first && at != 0;) {
       at = group(at).parent;
