@@ -130,6 +130,9 @@ def a_snapshot_is_a_position_wherever_one_is_asked_for(test):
     check("snapshot 5 ('lose')" in demand("leaks", f"{tape}@lose"), "leaks by name")
     equal(demand("sql", f"{tape}@2", "SELECT count(*) FROM refs"), demand("sql", "--at", "snapshot:2", tape, "SELECT count(*) FROM refs"),
           "sql")
+    check("Live at snapshot:3" in demand("report", f"{tape}@3"), "report")
+    example = changes(tape, "grow")["changes"][0]["held_by"][0]["example"]
+    equal(demand("where", f"{tape}@2", example), demand("where", "--at", "snapshot:2", tape, example), "where")
     core = test.dir / "two.core"
     demand("export", "--format", "core", "-o", core, f"{tape}@2")
     check(core.stat().st_size > 0, "core")
