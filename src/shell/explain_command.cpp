@@ -8,6 +8,17 @@
 namespace heaptape {
 namespace {
 
+void write_frame(JsonWriter& json, Session& session, const Explanation& answer) {
+  SnapshotStacks& stacks = session.memory_stacks();
+  const MemorySnapshot& snapshot = session.memory().value()->facts();
+  const StackFrame& frame = stacks.frame_at(*answer.frame);
+  json.begin_object().field("snapshot", snapshot.number).field("snapshot_event", snapshot.event);
+  json.field("tid", snapshot.threads[answer.frame->thread].tid).field("frame", answer.frame->frame);
+  json.field("function", std::string_view(stacks.text_of(frame)));
+  json.field("begin", std::string_view(hex(frame.begin))).field("end", std::string_view(hex(frame.end)));
+  json.field("offset", static_cast<std::int64_t>(answer.address - frame.begin)).end_object();
+}
+
 Result<> explain(Session& session, Call& call, Printer& out) {
   const bool json = call.flag("--json");
   const auto word = call.next();
@@ -49,6 +60,8 @@ Result<> explain(Session& session, Call& call, Printer& out) {
     }
     writer.end_object();
   }
+  if (answer.frame) write_frame(writer.key("frame"), session, answer);
+  if (answer.below_frames) writer.field("below_frames", true);
   if (!answer.in_pools.empty()) write_pool_blocks_json(writer.key("pool_blocks"), session, answer.in_pools);
   out.print(writer.end_object().text() + "\n");
   return Unit{};

@@ -1,0 +1,216 @@
+// Whether the memory of glibc's malloc is sound at the last snapshot up to the cursor.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/number_text.h"
+#include "report/contents/checked_heap.h"
+#include "report/text/json_writer.h"
+#include "shell/all_commands.h"
+#include "shell/contents_text.h"
+#include "shell/describe.h"
+#include "shell/heap_damage.h"
+#include "shell/space_text.h"
+
+namespace heaptape {
+namespace {
+
+constexpr std::uint64_t kUsualDamages = 10;
+constexpr CommandOption kCheckOptions[] = {{"-n N", "at most N damages in full (default: 10)"}, {"--json", "as JSON"}};
+
+std::string_view state_name(HeapPartState state) {
+  switch (state) {
+  case HeapPartState::Sound: return "sound";
+  case HeapPartState::Damaged: return "damaged";
+  case HeapPartState::Changing: return "changing";
+  case HeapPartState::NotWalked: return "partly seen";
+  }
+  return "";
+}
+
+// Behind what is said of a part.
+std::string_view state_text(HeapPartState state) {
+  switch (state) {
+  case HeapPartState::Sound: return "";
+  case HeapPartState::Damaged: return "  DAMAGED";
+  case HeapPartState::Changing: return "  (a thread was changing it: what does not fit together there does not count)";
+  case HeapPartState::NotWalked: return "  (not all of its chunks could be seen)";
+  }
+  return "";
+}
+
+std::string sum_text(const ChunkSum& sum) { return count_of(sum.chunks, "chunk") + ", " + bytes_text(sum.bytes); }
+
+std::string arena_text(const ArenaCheck& arena, std::size_t number) {
+  const std::string name =
+      arena.main ? std::string("main heap") : fmt::format("arena {} at {}", number, hex(arena.address));
+  if (arena.system_bytes == 0) return fmt::format("  {}: never used\n", name);
+  std::string text =
+      fmt::format("  {}: {} from the system{}\n", name, bytes_text(arena.system_bytes), state_text(arena.state));
+  text += fmt::format("    {} with live blocks of {}\n", sum_text(arena.blocks), bytes_text(arena.block_bytes));
+  text += fmt::format("    {} free in {}, {} in fast bins; {} at the top\n", sum_text(arena.bins),
+                      count_of(arena.used_bins, "bin"), with_separators(arena.fast_bins.chunks),
+                      bytes_text(arena.top_bytes));
+  if (arena.others.chunks != 0)
+    text += fmt::format("    {} in caches and fast bins, or malloc's own\n", sum_text(arena.others));
+  return text;
+}
+
+bool is_judged(HeapPartState state) { return state == HeapPartState::Sound || state == HeapPartState::Damaged; }
+
+std::string caches_text(const HeapCheck& check) {
+  ChunkSum free;
+  std::size_t found = 0, damaged = 0, changing = 0;
+  for (const CacheCheck& cache : check.caches) {
+    free += cache.free;
+    found += cache.found;
+    damaged += cache.state == HeapPartState::Damaged;
+    changing += cache.state == HeapPartState::Changing;
+  }
+  if (found == 0) return "  no thread has a cache\n";
+  std::string text =
+      fmt::format("  {} of {}: {}", found == 1 ? "cache" : "caches", count_of(found, "thread"), sum_text(free));
+  if (damaged != 0) text += fmt::format("  {}DAMAGED", found == 1 ? "" : with_separators(damaged) + " ");
+  if (changing != 0) text += fmt::format("  ({} not judged: its thread was changing it)", with_separators(changing));
+  return text + "\n";
+}
+
+std::string parts_text(const CheckedHeap& heap) {
+  const HeapCheck& check = heap.check;
+  std::string text;
+  std::size_t number = 0;
+  for (const ArenaCheck& arena : check.arenas) text += arena_text(arena, number++);
+  text += caches_text(check);
+  if (check.mapped.chunks != 0)
+    text += fmt::format("  blocks with a mapping of their own: {}, {}\n", with_separators(check.mapped.chunks),
+                        bytes_text(check.mapped.bytes));
+  if (check.elsewhere.chunks != 0)
+    text += fmt::format("  {} of {} elsewhere: not this malloc's\n", count_of(check.elsewhere.chunks, "live block"),
+                        bytes_text(check.elsewhere.bytes));
+  return text;
+}
+
+std::string threads_text(const Session& session, const SnapshotMemory& memory, const CheckedHeap& heap) {
+  const std::vector<ThreadState>& threads = memory.facts().threads;
+  std::string text;
+  for (const std::uint32_t number : heap.dying)
+    text += fmt::format(
+        "{} was about to end the program in malloc or free: what it was just changing may look damaged, too\n",
+        thread_words(session, threads[number].tid));
+  if (!heap.all_blocks_known)
+    text += "events are missing on the tape, so the chunks are not compared with its live blocks\n";
+  return text;
+}
+
+bool is_all_judged(const HeapCheck& check) {
+  return std::ranges::all_of(check.arenas, [](const ArenaCheck& arena) { return is_judged(arena.state); }) &&
+         std::ranges::all_of(check.caches, [](const CacheCheck& cache) { return is_judged(cache.state); });
+}
+
+std::string verdict_text(const HeapCheck& check) {
+  if (check.problems.empty())
+    return is_all_judged(check) ? "No damage found." : "No damage found in what could be judged.";
+  const bool is_cut = check.problems.size() >= HeapCheck::kMostProblems;
+  return fmt::format("Damage found in {}{}.", is_cut ? "at least " : "", count_of(check.problems.size(), "place"));
+}
+
+void write_sum(JsonWriter& json, std::string_view name, const ChunkSum& sum) {
+  json.key(name).begin_object().field("chunks", sum.chunks).field("bytes", sum.bytes).end_object();
+}
+
+void write_parts(JsonWriter& json, const SnapshotMemory& memory, const HeapCheck& check) {
+  json.key("arenas").begin_array();
+  for (const ArenaCheck& arena : check.arenas) {
+    json.begin_object().field("address", std::string_view(hex(arena.address))).field("main", arena.main);
+    json.field("state", state_name(arena.state)).field("problems", arena.problems);
+    json.field("chunks", arena.chunks()).field("system_bytes", arena.system_bytes).field("top_bytes", arena.top_bytes);
+    json.field("live_bytes", arena.block_bytes).field("used_bins", arena.used_bins);
+    json.field("largest_free_bytes", arena.largest_free);
+    write_sum(json, "live", arena.blocks);
+    write_sum(json, "bins", arena.bins);
+    write_sum(json, "fast_bins", arena.fast_bins);
+    write_sum(json, "others", arena.others);
+    json.end_object();
+  }
+  json.end_array().key("caches").begin_array();
+  for (const CacheCheck& cache : check.caches) {
+    json.begin_object().field("tid", memory.facts().threads[cache.thread].tid).field("found", cache.found);
+    json.field("state", state_name(cache.state)).field("problems", cache.problems);
+    write_sum(json, "free", cache.free);
+    json.end_object();
+  }
+  json.end_array();
+  write_sum(json, "mapped", check.mapped);
+  write_sum(json, "elsewhere", check.elsewhere);
+}
+
+Error not_glibcs(const CheckedHeap& heap) {
+  const std::string whose =
+      heap.allocator == Allocator::Glibc
+          ? "the program's blocks are not in the memory of glibc's malloc"
+          : fmt::format("the program's allocator is {}, not glibc's malloc", allocator_name(heap.allocator));
+  return {ErrorCode::Unsupported, whose + ", and only that one's heap can be checked"};
+}
+
+Result<> check_heap_command(Session& session, Call& call, Printer& out) {
+  const bool as_json = call.flag("--json");
+  const Result<std::uint64_t> most = call.count("-n", kUsualDamages);
+  if (!most) return most.error();
+  if (const Result<> done = call.finish(); !done) return done.error();
+  const Result<SnapshotMemory*> found = session.memory();
+  if (!found) return found.error();
+  SnapshotMemory& memory = *found.value();
+  const Result<CheckedHeap> checked = check_heap(session.tape(), memory, session.memory_heap(), session.memory_stacks(),
+                                                 session.view().damage().missing_events != 0);
+  if (!checked) return checked.error();
+  const CheckedHeap& heap = checked.value();
+  if (!heap.is_glibcs) return not_glibcs(heap);
+  const std::vector<HeapProblem>& problems = heap.check.problems;
+  if (!problems.empty()) call.note_problems();
+  const std::size_t shown = std::min<std::uint64_t>(most.value(), problems.size());
+  JsonWriter json;
+  if (as_json) {
+    json.begin_object().field("snapshot", memory.facts().number).field("event", memory.facts().event);
+    json.field("damaged", !problems.empty())
+        .field("all_judged", is_all_judged(heap.check))
+        .field("problem_count", problems.size());
+    json.key("damage").begin_array();
+  } else if (!out.print(snapshot_text(session, memory.facts()) + "\n" + parts_text(heap) +
+                        threads_text(session, memory, heap) + session.style.bold(verdict_text(heap.check)) + "\n")) {
+    return Unit{};
+  }
+  for (std::size_t i = 0; i < shown && !session.should_stop(); ++i) {
+    const HeapDamage damage = heap_damage(session, memory, heap, problems[i]);
+    if (as_json)
+      write_damage_json(json, session, heap, damage);
+    else if (!out.print("\n" + damage_text(session, heap, damage)))
+      return Unit{};
+  }
+  if (as_json) {
+    write_parts(json.end_array(), memory, heap.check);
+    out.print(json.end_object().text() + "\n");
+  } else if (shown < problems.size()) {
+    out.print(fmt::format("\n… {} more; -n shows them\n", with_separators(problems.size() - shown)));
+  }
+  return Unit{};
+}
+
+} // namespace
+
+const Command kCheckHeapCommand{
+    .name = "check-heap",
+    .arguments = "",
+    .summary = "whether something wrote over the memory of malloc, at the last snapshot of memory",
+    .help = "Goes through all chunks, bins and thread caches of glibc's malloc and compares\n"
+            "them with the blocks that the tape calls live. For each damage: the word that\n"
+            "is wrong, what should be there, whose block it belongs to, and the block before\n"
+            "it, which may have been written past its end. What a thread was just changing\n"
+            "is not judged. 'heaptape check-heap' ends with 1 where there is damage. In the\n"
+            "shell 'check heap' will do.\n",
+    .example = "check-heap -n 3",
+    .group = CommandGroup::Memory,
+    .run = check_heap_command,
+    .options = kCheckOptions,
+};
+
+} // namespace heaptape
