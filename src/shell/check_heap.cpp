@@ -16,6 +16,7 @@ namespace heaptape {
 namespace {
 
 constexpr std::uint64_t kUsualDamages = 10;
+constexpr std::size_t kArenasShown = 16;
 constexpr CommandOption kCheckOptions[] = {{"-n N", "at most N damages in full (default: 10)"}, {"--json", "as JSON"}};
 
 std::string_view state_name(HeapPartState state) {
@@ -33,30 +34,39 @@ std::string_view state_text(HeapPartState state) {
   switch (state) {
   case HeapPartState::Sound: return "";
   case HeapPartState::Damaged: return "  DAMAGED";
-  case HeapPartState::Changing: return "  (a thread was changing it: what does not fit together there does not count)";
+  case HeapPartState::Changing: return "  (a thread was changing it: not judged)";
   case HeapPartState::NotWalked: return "  (not all of its chunks could be seen)";
   }
   return "";
 }
 
-std::string sum_text(const ChunkSum& sum) { return count_of(sum.chunks, "chunk") + ", " + bytes_text(sum.bytes); }
+bool is_judged(HeapPartState state) { return state == HeapPartState::Sound || state == HeapPartState::Damaged; }
 
-std::string arena_text(const ArenaCheck& arena, std::size_t number) {
-  const std::string name =
-      arena.main ? std::string("main heap") : fmt::format("arena {} at {}", number, hex(arena.address));
-  if (arena.system_bytes == 0) return fmt::format("  {}: never used\n", name);
+// Arenas that nobody used are left out, and of very many those that are sound.
+std::string arenas_text(const TextStyle& style, const HeapCheck& check) {
   std::string text =
-      fmt::format("  {}: {} from the system{}\n", name, bytes_text(arena.system_bytes), state_text(arena.state));
-  text += fmt::format("    {} with live blocks of {}\n", sum_text(arena.blocks), bytes_text(arena.block_bytes));
-  text += fmt::format("    {} free in {}, {} in fast bins; {} at the top\n", sum_text(arena.bins),
-                      count_of(arena.used_bins, "bin"), with_separators(arena.fast_bins.chunks),
-                      bytes_text(arena.top_bytes));
-  if (arena.others.chunks != 0)
-    text += fmt::format("    {} in caches and fast bins, or malloc's own\n", sum_text(arena.others));
+      style.dim(fmt::format("{:<10} {:>10} {:>9} {:>10} {:>8} {:>5} {:>10} {:>9} {:>10}", "arena", "live", "chunks",
+                            "free", "chunks", "bins", "other", "at the top", "from system")) +
+      "\n";
+  std::size_t number = 0, shown = 0, left_out = 0;
+  for (const ArenaCheck& arena : check.arenas) {
+    const std::string name = arena.main ? std::string("main heap") : fmt::format("arena {}", number);
+    ++number;
+    if (arena.system_bytes == 0) continue;
+    if (arena.state == HeapPartState::Sound && shown >= kArenasShown) {
+      ++left_out;
+      continue;
+    }
+    ++shown;
+    text +=
+        fmt::format("{:<10} {:>10} {:>9} {:>10} {:>8} {:>5} {:>10} {:>9} {:>10}{}\n", name,
+                    bytes_text(arena.blocks.bytes), with_separators(arena.blocks.chunks), bytes_text(arena.bins.bytes),
+                    with_separators(arena.bins.chunks), arena.used_bins, bytes_text(arena.others.bytes),
+                    bytes_text(arena.top_bytes), bytes_text(arena.system_bytes), state_text(arena.state));
+  }
+  if (left_out != 0) text += fmt::format("… and {} that are sound\n", count_of(left_out, "arena"));
   return text;
 }
-
-bool is_judged(HeapPartState state) { return state == HeapPartState::Sound || state == HeapPartState::Damaged; }
 
 std::string caches_text(const HeapCheck& check) {
   ChunkSum free;
@@ -67,25 +77,22 @@ std::string caches_text(const HeapCheck& check) {
     damaged += cache.state == HeapPartState::Damaged;
     changing += cache.state == HeapPartState::Changing;
   }
-  if (found == 0) return "  no thread has a cache\n";
-  std::string text =
-      fmt::format("  {} of {}: {}", found == 1 ? "cache" : "caches", count_of(found, "thread"), sum_text(free));
+  if (found == 0) return "no thread has a cache\n";
+  std::string text = fmt::format("{} of {}: {}", found == 1 ? "cache" : "caches", count_of(found, "thread"),
+                                 count_of(free.chunks, "chunk") + ", " + bytes_text(free.bytes));
   if (damaged != 0) text += fmt::format("  {}DAMAGED", found == 1 ? "" : with_separators(damaged) + " ");
   if (changing != 0) text += fmt::format("  ({} not judged: its thread was changing it)", with_separators(changing));
   return text + "\n";
 }
 
-std::string parts_text(const CheckedHeap& heap) {
+std::string parts_text(const TextStyle& style, const CheckedHeap& heap) {
   const HeapCheck& check = heap.check;
-  std::string text;
-  std::size_t number = 0;
-  for (const ArenaCheck& arena : check.arenas) text += arena_text(arena, number++);
-  text += caches_text(check);
+  std::string text = arenas_text(style, check) + caches_text(check);
   if (check.mapped.chunks != 0)
-    text += fmt::format("  blocks with a mapping of their own: {}, {}\n", with_separators(check.mapped.chunks),
+    text += fmt::format("{} of {} with a mapping of their own\n", count_of(check.mapped.chunks, "block"),
                         bytes_text(check.mapped.bytes));
   if (check.elsewhere.chunks != 0)
-    text += fmt::format("  {} of {} elsewhere: not this malloc's\n", count_of(check.elsewhere.chunks, "live block"),
+    text += fmt::format("{} of {} elsewhere: not this malloc's\n", count_of(check.elsewhere.chunks, "live block"),
                         bytes_text(check.elsewhere.bytes));
   return text;
 }
@@ -175,8 +182,8 @@ Result<> check_heap_command(Session& session, Call& call, Printer& out) {
         .field("all_judged", is_all_judged(heap.check))
         .field("problem_count", problems.size());
     json.key("damage").begin_array();
-  } else if (!out.print(snapshot_text(session, memory.facts()) + "\n" + parts_text(heap) +
-                        threads_text(session, memory, heap) + session.style.bold(verdict_text(heap.check)) + "\n")) {
+  } else if (!out.print(snapshot_text(session, memory.facts()) + "\n" + session.style.bold(verdict_text(heap.check)) +
+                        "\n" + threads_text(session, memory, heap) + "\n" + parts_text(session.style, heap))) {
     return Unit{};
   }
   for (std::size_t i = 0; i < shown && !session.should_stop(); ++i) {

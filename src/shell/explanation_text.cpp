@@ -272,10 +272,13 @@ private:
           fmt::format("a stack of {}, in the frame of {}: ", thread_words(session_, snapshot.threads[place.thread].tid),
                       stacks.text_of(frame));
     }
-    const bool is_below = answer_.address < frame.begin;
-    text += fmt::format("{} {} the beginning of its frame #{}",
-                        count_of(is_below ? frame.begin - answer_.address : answer_.address - frame.begin, "byte"),
-                        is_below ? "below" : "behind", place.frame);
+    if (answer_.address == frame.begin)
+      text += "at";
+    else if (answer_.address < frame.begin)
+      text += count_of(frame.begin - answer_.address, "byte") + " below";
+    else
+      text += count_of(answer_.address - frame.begin, "byte") + " behind";
+    text += fmt::format(" the beginning of its frame #{}", place.frame);
     text += fmt::format(", {}-{}", hex(frame.begin), hex(frame.end));
     // A call leaves it there.
     if (answer_.address + 8 >= frame.end && !frame.signal_handler)

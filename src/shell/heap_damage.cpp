@@ -29,7 +29,7 @@ const char* what_is_wrong(const HeapProblem& problem) {
                                   : "a list of free chunks begins where there is none";
   case HeapProblemKind::ListSize: return "the size in the header of a free chunk is not that of the list it is in";
   case HeapProblemKind::ListLength: return "a list of free chunks is not as long as it is counted";
-  case HeapProblemKind::FreedTwice: return "a free chunk is in lists of free chunks twice";
+  case HeapProblemKind::FreedTwice: return "a chunk is in the lists of free chunks twice: was it freed twice?";
   case HeapProblemKind::NotInList: return "a free chunk is in no list of free chunks";
   }
   return "";
@@ -55,7 +55,7 @@ std::string block_words_of(Session& session, const BlockRanks& ranks, std::uint3
 
 std::array<char, 8> bytes_of(std::uint64_t word) { return std::bit_cast<std::array<char, 8>>(word); }
 
-// "0x4141414141414141  |AAAAAAAA|"; the text only if there is some.
+// "0x4141414141414141  |AAAAAAAA|"; the text only if it may be one.
 std::string word_text(std::uint64_t word) {
   std::string text;
   std::size_t readable = 0;
@@ -64,7 +64,7 @@ std::string word_text(std::uint64_t word) {
     readable += is_readable;
     text += is_readable ? c : '.';
   }
-  return hex(word) + (readable >= 2 ? "  |" + text + "|" : "");
+  return hex(word) + (readable >= 4 ? "  |" + text + "|" : "");
 }
 
 std::uint64_t least_chunk(std::uint64_t bytes) { return usable_bytes(bytes) + 8; }
@@ -80,23 +80,36 @@ bool is_next_to(const CheckedHeap& heap, const HeapProblem& problem) {
   return begin - kHeader + least_chunk(heap.ranks.bytes(problem.block_before)) == problem.chunk;
 }
 
+// Of the block whose header it is.
+std::optional<std::uint64_t> bytes_behind(const CheckedHeap& heap, const HeapDamage& damage) {
+  const std::uint64_t begin = damage.problem.chunk + kHeader;
+  const std::uint32_t block = damage.problem.block_behind;
+  if (block != BlockRanks::kNone && heap.ranks.begin(block) == begin) return heap.ranks.bytes(block);
+  if (damage.freed && damage.freed->address == begin) return damage.freed->size;
+  return std::nullopt;
+}
+
+bool has_wrong_word(HeapProblemKind kind) {
+  return kind != HeapProblemKind::FreedTwice && kind != HeapProblemKind::NotInList &&
+         kind != HeapProblemKind::FreeNeighbours;
+}
+
 void expect(SnapshotMemory& memory, const CheckedHeap& heap, HeapDamage& damage) {
   const HeapProblem& problem = damage.problem;
   switch (problem.kind) {
   case HeapProblemKind::PreviousSize: damage.word = chunk_bytes(memory, problem.chunk); break;
   case HeapProblemKind::InUseFlag: damage.word = problem.value | kPreviousInUse; break;
   case HeapProblemKind::ChunkSize:
-    if (problem.block_behind == BlockRanks::kNone ||
-        heap.ranks.begin(problem.block_behind) != problem.chunk + kHeader) {
-      damage.expected = "at least 0x20 and a multiple of 16, and flags below 8; not more than there is room for";
-    } else {
-      const std::uint64_t least = least_chunk(heap.ranks.bytes(problem.block_behind));
+    if (const auto bytes = bytes_behind(heap, damage)) {
+      const std::uint64_t least = least_chunk(*bytes);
       damage.expected =
           fmt::format("{}, or a little more: the block takes {}",
                       hex(least | (is_next_to(heap, problem) ? kPreviousInUse : 0)), count_of(least, "byte"));
+    } else {
+      damage.expected = "at least 0x20 and a multiple of 16, and flags below 8; not more than there is room for";
     }
     break;
-  case HeapProblemKind::ListLink: damage.expected = "the address of a chunk in this list"; break;
+  case HeapProblemKind::ListLink: damage.expected = "a link to a chunk of this list"; break;
   case HeapProblemKind::FreeNeighbours:
   case HeapProblemKind::LiveBlockIsFree:
   case HeapProblemKind::ListSize:
@@ -133,14 +146,14 @@ std::string_view problem_name(HeapProblemKind kind) {
 
 HeapDamage heap_damage(Session& session, SnapshotMemory& memory, const CheckedHeap& heap, const HeapProblem& problem) {
   HeapDamage damage{.problem = problem, .what = what_is_wrong(problem)};
-  expect(memory, heap, damage);
-  if (problem.in_free_memory && problem.chunk != 0) {
+  if (problem.block_behind == BlockRanks::kNone && problem.chunk != 0) {
     AddressFacts facts = find_address_facts(
         session.tape(),
         {.address = problem.chunk + kHeader, .event = memory.facts().event, .should_stop = session.stopper()});
     session.note(facts.damage);
     damage.freed = std::move(facts.freed);
   }
+  expect(memory, heap, damage);
   if (problem.block_before != BlockRanks::kNone) {
     const std::uint64_t end = heap.ranks.begin(problem.block_before) + heap.ranks.bytes(problem.block_before);
     damage.gap = problem.place - std::min(end, problem.place);
@@ -157,7 +170,7 @@ std::string damage_text(Session& session, const CheckedHeap& heap, const HeapDam
   const auto line = [&](std::string_view what, const std::string& more) {
     text += fmt::format("  {:<10}{}\n", what, more);
   };
-  line("found", word_text(problem.value));
+  if (has_wrong_word(problem.kind)) line("found", word_text(problem.value));
   if (!damage.expected.empty()) line("expected", damage.expected);
   if (problem.block_behind != BlockRanks::kNone) {
     line("header of", block_words_of(session, heap.ranks, problem.block_behind));
@@ -171,7 +184,8 @@ std::string damage_text(Session& session, const CheckedHeap& heap, const HeapDam
     text += session.stacks().frames(StackId(heap.ranks.group(damage.before)), "    ", session.style);
   }
   if (damage.freed) {
-    text += "  the memory was freed, and may have been written to since:\n";
+    text += problem.in_free_memory ? "  the memory was freed, and may have been written to since:\n"
+                                   : "  the last block of this chunk:\n";
     text += "  " + life_text(session, session.stacks(), *damage.freed);
   }
   return text;
@@ -182,7 +196,7 @@ void write_damage_json(JsonWriter& json, Session& session, const CheckedHeap& he
   json.begin_object().field("kind", problem_name(problem.kind)).field("what", std::string_view(damage.what));
   json.field("address", std::string_view(hex(problem.place)));
   if (problem.chunk != 0) json.field("chunk", std::string_view(hex(problem.chunk)));
-  json.field("found", std::string_view(hex(problem.value)));
+  if (has_wrong_word(problem.kind)) json.field("found", std::string_view(hex(problem.value)));
   if (damage.word) json.field("expected", std::string_view(hex(*damage.word)));
   if (!damage.expected.empty()) json.field("expected_text", std::string_view(damage.expected));
   const auto block = [&](std::string_view name, std::uint32_t number) {

@@ -20,7 +20,7 @@ struct HeapDamage {
   std::string what{};                  // a sentence without a full stop
   std::string expected{};              // empty: no single value is right
   std::optional<std::uint64_t> word{}; // the value that is right, when it is known
-  std::optional<Tenant> freed{};       // the last block that had the memory, where that is free
+  std::optional<Tenant> freed{};       // the last block that had the memory, where none has it now
   std::uint32_t before =
       BlockRanks::kNone; // the live block before it, when it is near enough to have been written past its end
   std::uint64_t gap = 0; // bytes between that one's end and the place
