@@ -127,7 +127,7 @@ def explain_names_the_thread_and_the_function_of_an_address_on_a_stack(test):
         frame = next(one for one in thread["frames"] if one["frame"] == answer["frame"]["frame"])
         equal((frame["begin"], frame["function"]), (answer["frame"]["begin"], function), "the frame")
         text = demand("explain", stacks.tape, address, "--at", "last snapshot")
-        check(f"in the frame of {function} deep_stacks.c:" in text and "behind the beginning of its frame #" in text, text)
+        check(f"in the frame of {function} deep_stacks.c:" in text and " the beginning of its frame #" in text, text)
         check("on the stack of thread " in text.splitlines()[0], text)
     [thread] = stacks.threads(stacks.deep).values()
     outermost = [frame for frame in thread["frames"] if frame["function"] == "descend"][-1]

@@ -17,6 +17,8 @@ constexpr std::uint32_t kMostHeaps = 1 << 16;
 constexpr std::uint64_t kUsuallyMapped = std::uint64_t{128}
                                          << 10; // blocks from here on have a mapping of their own, unless tuned
 
+constexpr std::uint64_t kFarVariables = std::uint64_t{64} << 10; // bytes below a thread pointer
+
 class HeapChecker {
 public:
   HeapChecker(const MemoryImage& image, const BlockRanks& ranks, const GlibcFacts& facts)
@@ -57,6 +59,8 @@ private:
       check_.caches.push_back({.thread = i});
       const ThreadState& thread = facts_.threads[i];
       caches_.push_back(thread.stopped ? find_cache(reader_, thread, facts_.static_tls) : std::nullopt);
+      // In a program with many libraries libc's variables may lie farther away.
+      if (thread.stopped && !caches_.back()) caches_.back() = find_cache(reader_, thread, kFarVariables);
       check_.caches.back().found = caches_.back().has_value();
       if (caches_.back()) look_at_links(reader_, *caches_.back());
     }
