@@ -29,25 +29,22 @@ std::string_view state_name(HeapPartState state) {
   return "";
 }
 
-// Behind what is said of a part.
+// Behind a row.
 std::string_view state_text(HeapPartState state) {
   switch (state) {
   case HeapPartState::Sound: return "";
   case HeapPartState::Damaged: return "  DAMAGED";
-  case HeapPartState::Changing: return "  (a thread was changing it: not judged)";
-  case HeapPartState::NotWalked: return "  (not all of its chunks could be seen)";
+  case HeapPartState::Changing: return "  changing";
+  case HeapPartState::NotWalked: return "  partly seen";
   }
   return "";
 }
 
-bool is_judged(HeapPartState state) { return state == HeapPartState::Sound || state == HeapPartState::Damaged; }
-
 // Arenas that nobody used are left out, and of very many those that are sound.
 std::string arenas_text(const TextStyle& style, const HeapCheck& check) {
-  std::string text =
-      style.dim(fmt::format("{:<10} {:>10} {:>9} {:>10} {:>8} {:>5} {:>10} {:>9} {:>10}", "arena", "live", "chunks",
-                            "free", "chunks", "bins", "other", "at the top", "from system")) +
-      "\n";
+  std::string text = style.dim(fmt::format("{:<10} {:>10} {:>10} {:>10} {:>9} {:>5} {:>12}", "arena", "live", "chunks",
+                                           "free", "chunks", "bins", "from system")) +
+                     "\n";
   std::size_t number = 0, shown = 0, left_out = 0;
   for (const ArenaCheck& arena : check.arenas) {
     const std::string name = arena.main ? std::string("main heap") : fmt::format("arena {}", number);
@@ -58,11 +55,10 @@ std::string arenas_text(const TextStyle& style, const HeapCheck& check) {
       continue;
     }
     ++shown;
-    text +=
-        fmt::format("{:<10} {:>10} {:>9} {:>10} {:>8} {:>5} {:>10} {:>9} {:>10}{}\n", name,
-                    bytes_text(arena.blocks.bytes), with_separators(arena.blocks.chunks), bytes_text(arena.bins.bytes),
-                    with_separators(arena.bins.chunks), arena.used_bins, bytes_text(arena.others.bytes),
-                    bytes_text(arena.top_bytes), bytes_text(arena.system_bytes), state_text(arena.state));
+    text += fmt::format("{:<10} {:>10} {:>10} {:>10} {:>9} {:>5} {:>12}{}\n", name, bytes_text(arena.blocks.bytes),
+                        with_separators(arena.blocks.chunks), bytes_text(arena.bins.bytes + arena.top_bytes),
+                        with_separators(arena.bins.chunks + (arena.top_bytes != 0)), arena.used_bins,
+                        bytes_text(arena.system_bytes), state_text(arena.state));
   }
   if (left_out != 0) text += fmt::format("… and {} that are sound\n", count_of(left_out, "arena"));
   return text;
@@ -81,8 +77,16 @@ std::string caches_text(const HeapCheck& check) {
   std::string text = fmt::format("{} of {}: {}", found == 1 ? "cache" : "caches", count_of(found, "thread"),
                                  count_of(free.chunks, "chunk") + ", " + bytes_text(free.bytes));
   if (damaged != 0) text += fmt::format("  {}DAMAGED", found == 1 ? "" : with_separators(damaged) + " ");
-  if (changing != 0) text += fmt::format("  ({} not judged: its thread was changing it)", with_separators(changing));
+  if (changing != 0) text += fmt::format("  {} changing", with_separators(changing));
   return text + "\n";
+}
+
+bool has_state(const HeapCheck& check, HeapPartState state) {
+  return std::ranges::find(check.arenas, state, &ArenaCheck::state) != check.arenas.end() ||
+         std::ranges::find(check.caches, state, &CacheCheck::state) != check.caches.end();
+}
+bool is_all_judged(const HeapCheck& check) {
+  return !has_state(check, HeapPartState::Changing) && !has_state(check, HeapPartState::NotWalked);
 }
 
 std::string parts_text(const TextStyle& style, const CheckedHeap& heap) {
@@ -94,6 +98,10 @@ std::string parts_text(const TextStyle& style, const CheckedHeap& heap) {
   if (check.elsewhere.chunks != 0)
     text += fmt::format("{} of {} elsewhere: not this malloc's\n", count_of(check.elsewhere.chunks, "live block"),
                         bytes_text(check.elsewhere.bytes));
+  if (has_state(check, HeapPartState::Changing))
+    text += "changing: a thread was in malloc or free, so what does not fit together there does not count\n";
+  if (has_state(check, HeapPartState::NotWalked))
+    text += "partly seen: not all of its chunks are in the snapshot; the others are sound\n";
   return text;
 }
 
@@ -107,11 +115,6 @@ std::string threads_text(const Session& session, const SnapshotMemory& memory, c
   if (!heap.all_blocks_known)
     text += "events are missing on the tape, so the chunks are not compared with its live blocks\n";
   return text;
-}
-
-bool is_all_judged(const HeapCheck& check) {
-  return std::ranges::all_of(check.arenas, [](const ArenaCheck& arena) { return is_judged(arena.state); }) &&
-         std::ranges::all_of(check.caches, [](const CacheCheck& cache) { return is_judged(cache.state); });
 }
 
 std::string verdict_text(const HeapCheck& check) {
