@@ -94,11 +94,13 @@ const char* address_kind_name(AddressKind kind) {
 const Command kExplainCommand{.name = "explain",
                               .arguments = "ADDR",
                               .summary = "what an address is: block, freed block, stack, global, nothing",
-                              .help = "For an address from a crash. Says whether it lies in a live block, in a freed\n"
-                                      "one (by whom, how long ago, who reused it), just past or just before one,\n"
-                                      "on a thread's stack or in its thread-local data, in a variable, in code, in a\n"
-                                      "mapping, in one that was unmapped since; whether it is null\n"
-                                      "with an offset, a pattern that marks bad memory, or text.\n",
+                              .help =
+                                  "For an address from a crash. Says whether it lies in a live block, in a freed\n"
+                                  "one (by whom, how long ago, who reused it), just past or just before one,\n"
+                                  "on a thread's stack (at a snapshot of memory also in which function's frame)\n"
+                                  "or in its thread-local data, in a variable, in code, in a mapping, in one that\n"
+                                  "was unmapped since; whether it is null with an offset, a pattern that marks bad\n"
+                                  "memory, or text.\n",
                               .example = "explain 0x55d0c4a2e2b0",
                               .group = CommandGroup::Memory,
                               .takes = Takes::Address,

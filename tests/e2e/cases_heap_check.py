@@ -58,6 +58,16 @@ def a_block_written_past_its_end_is_named_with_the_one_whose_header_it_hit(test)
 
 
 @case
+def a_single_zero_behind_a_text_is_found(test):
+    answer, text, (name, neighbour) = damaged(test, "nul")
+    [damage] = answer["damage"]
+    equal((damage["kind"], damage["address"]), ("in_use_flag", hex(neighbour - 8)), "the place")
+    equal((damage["found"], damage["expected"]), ("0x1400", "0x1401"), "the word")
+    equal(damage["behind"]["address"], hex(name), "what lies before")
+    check("make_name" in text and "written past its end" in text, text)
+
+
+@case
 def an_overrun_in_the_arena_of_a_thread_is_found_there(test):
     answer, _, addresses = damaged(test, "far")
     check(len(answer["arenas"]) > 2, f"several arenas: {answer['arenas']}")

@@ -5,6 +5,7 @@
 //   overrun    eight bytes too many: the next header                   far        the same in a thread's arena
 //   cache      a freed block is written to, in a thread's cache        bin        in a bin
 //   twice      the cache is led round in a circle                      abort      an overrun, and free() finds it
+//   nul        one byte too many, the zero behind a text
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -45,9 +46,9 @@ static void fill(void* blocks[kBlocks]) {
 }
 
 // Two blocks side by side: what was freed before is too small for them.
-static void overrun(char** name, char** neighbour) {
+static void overrun(char** name, char** neighbour, size_t neighbour_bytes) {
   *name = make_name(5000);
-  *neighbour = make_neighbour(5000);
+  *neighbour = make_neighbour(neighbour_bytes);
   if (*name + 5008 != *neighbour) _exit(3);
 }
 
@@ -61,7 +62,7 @@ static void* work(void* argument) {
   struct part* const part = argument;
   fill(kept[part->number]);
   if (part->is_damaged) {
-    overrun(&part->name, &part->neighbour);
+    overrun(&part->name, &part->neighbour, 5000);
     write_at(part->name + 5000, 8, 'T');
   }
   pthread_barrier_wait(&all_done);
@@ -88,8 +89,11 @@ int main(int argc, char** argv) {
   char *name = NULL, *neighbour = NULL;
   fill(kept[0]);
   if (strcmp(way, "overrun") == 0 || strcmp(way, "abort") == 0) {
-    overrun(&name, &neighbour);
+    overrun(&name, &neighbour, 5000);
     write_at(name + 5000, 8, 'A');
+  } else if (strcmp(way, "nul") == 0) {
+    overrun(&name, &neighbour, 0x1400 - 8); // whose header is 0x1401
+    write_at(name + 5000, 1, 0);
   } else if (strcmp(way, "cache") == 0 || strcmp(way, "twice") == 0) {
     name = make_name(1000);
     neighbour = make_neighbour(1000);
@@ -100,7 +104,7 @@ int main(int argc, char** argv) {
     else
       memcpy(neighbour, &(uintptr_t){(uintptr_t)neighbour >> 12 ^ (uintptr_t)name}, sizeof(uintptr_t));
   } else if (strcmp(way, "bin") == 0) {
-    overrun(&name, &neighbour);
+    overrun(&name, &neighbour, 5000);
     give_back(name);
     write_at(name + 8, 8, 'B');
   } else if (strcmp(way, "far") == 0 || strcmp(way, "threads") == 0) {
