@@ -86,7 +86,7 @@ bool has_state(const HeapCheck& check, HeapPartState state) {
          std::ranges::find(check.caches, state, &CacheCheck::state) != check.caches.end();
 }
 bool is_all_judged(const HeapCheck& check) {
-  return !has_state(check, HeapPartState::Changing) && !has_state(check, HeapPartState::NotWalked);
+  return check.unseen == 0 && !has_state(check, HeapPartState::Changing) && !has_state(check, HeapPartState::NotWalked);
 }
 
 std::string parts_text(const TextStyle& style, const CheckedHeap& heap) {
@@ -155,6 +155,9 @@ void write_parts(JsonWriter& json, const SnapshotMemory& memory, const HeapCheck
 }
 
 Error not_glibcs(const CheckedHeap& heap) {
+  if (heap.is_hidden && heap.allocator == Allocator::Glibc)
+    return {ErrorCode::NotFound,
+            "the variables of glibc's malloc are missing in the snapshot, so its heap cannot be checked"};
   const std::string whose =
       heap.allocator == Allocator::Glibc
           ? "the program's blocks are not in the memory of glibc's malloc"

@@ -108,9 +108,10 @@ std::string frame_words(Session& session, std::size_t thread, std::uint64_t addr
   const std::optional<std::size_t> number = stacks.find_in(thread, address);
   if (!number) return "";
   const StackFrame& frame = stacks.frame_at({thread, *number});
-  const bool is_below = address < frame.begin;
-  return fmt::format("in {} {}{:#x}", stacks.text_of(frame), is_below ? '-' : '+',
-                     is_below ? frame.begin - address : address - frame.begin);
+  std::string text = "in " + stacks.text_of(frame);
+  if (address > frame.begin) text += fmt::format(" +{:#x}", address - frame.begin);
+  if (address < frame.begin) text += fmt::format(" -{:#x}", frame.begin - address);
+  return text;
 }
 
 const Thread* thread_on_tape(const Session& session, const SnapshotMemory& memory, std::uint32_t tid) {

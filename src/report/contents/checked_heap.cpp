@@ -99,9 +99,16 @@ private:
         const std::string& name = memory_.name_of(region);
         if (!is_private || !name.starts_with('/') || is_libc(name) != in_libc) continue;
         if (const auto arena = find_main_arena(memory_.cursor(), region.begin, region.end)) return arena;
+        if (in_libc && is_hidden(region)) checked_.is_hidden = true;
       }
     }
     return std::nullopt;
+  }
+
+  bool is_hidden(const MappedRange& region) {
+    for (std::uint64_t page = region.begin; page < region.end; page += kPageBytes)
+      if (!memory_.cursor().word(page)) return true;
+    return false;
   }
 
   std::pair<std::uint64_t, std::uint64_t> brk_heap() const {
@@ -148,6 +155,7 @@ private:
   bool holds_the_blocks(const HeapCheck& check) const {
     std::uint64_t bytes = check.mapped.bytes, blocks = check.mapped.chunks;
     for (const ArenaCheck& arena : check.arenas) bytes += arena.system_bytes, blocks += arena.blocks.chunks;
+    if (checked_.allocator == Allocator::Glibc && check.unseen != 0) return true; // what is elsewhere may not be
     if (blocks == 0 && checked_.allocator != Allocator::Glibc) return false;
     return check.elsewhere.bytes <= bytes;
   }

@@ -21,6 +21,7 @@ struct CheckedHeap {
   HeapCheck check{};
   Allocator allocator = Allocator::Glibc; // by the names of the program's libraries
   bool is_glibcs = false;                 // else the blocks are another allocator's, and `check` says nothing
+  bool is_hidden = false;                 // or what its variables held is not known
   bool all_blocks_known = true;           // no events were lost; else live blocks count for nothing
   // Threads that were in malloc, free and their like: numbers in facts().threads. What they were changing is not judged, unless it was
   // there that the program was about to die.
