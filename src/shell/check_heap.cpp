@@ -49,7 +49,7 @@ std::string arenas_text(const TextStyle& style, const HeapCheck& check) {
   for (const ArenaCheck& arena : check.arenas) {
     const std::string name = arena.main ? std::string("main heap") : fmt::format("arena {}", number);
     ++number;
-    if (arena.system_bytes == 0) continue;
+    if (arena.system_bytes == 0 && arena.state == HeapPartState::Sound) continue;
     if (arena.state == HeapPartState::Sound && shown >= kArenasShown) {
       ++left_out;
       continue;
