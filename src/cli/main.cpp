@@ -56,10 +56,11 @@ constexpr std::array kCommands{
 };
 
 // Commands of the shell that read well by themselves.
-constexpr std::array kAsked{"explain",  "history", "owner",       "blocks", "events",    "event",   "stack", "live",
-                            "stats",    "threads", "marks",       "symbol", "symbolat",  "text",    "map",   "arenas",
-                            "mappings", "pools",   "checkpoints", "scopes", "snapshots", "bytes",   "refs",  "allrefs",
-                            "trace",    "roots",   "stackinfo",   "type",   "types",     "retained"};
+constexpr std::array kAsked{"explain", "history",  "owner",     "blocks", "events",      "event",     "stack",
+                            "live",    "stats",    "threads",   "marks",  "symbol",      "symbolat",  "text",
+                            "map",     "arenas",   "mappings",  "pools",  "checkpoints", "scopes",    "snapshots",
+                            "bytes",   "refs",     "allrefs",   "trace",  "roots",       "stackinfo", "type",
+                            "types",   "retained", "check-heap"};
 
 constexpr std::string_view kHelp =
     R"(heaptape records every heap event of a program onto a tape and plays it back.
@@ -84,6 +85,7 @@ constexpr std::string_view kHelp =
   trace [TAPE] ADDR          how the program gets at it, or that it is lost
   types [TAPE]               what the heap consists of, by types of blocks
   retained [TAPE] [ADDR]     what holds the heap: variables, blocks, types
+  check-heap [TAPE]          whether something wrote over malloc's own memory
   info [TAPE]                totals, peak, threads, modules, losses
   dump [TAPE]                every event with its call stack, as text or JSON
   sql [TAPE] "SELECT ..."    query a tape in SQL: events, blocks, stacks, ...

@@ -21,6 +21,7 @@ extern const Command kMapCommand;                                               
 extern const Command kArenasCommand, kMappingsCommand;                            // arenas.cpp, mappings.cpp
 extern const Command kSnapshotsCommand, kBytesCommand;                            // snapshots.cpp, bytes.cpp
 extern const Command kRefsCommand, kAllRefsCommand, kTraceCommand, kRootsCommand; // references.cpp
+extern const Command kCheckHeapCommand;                                           // check_heap.cpp
 extern const Command kStackInfoCommand;                                           // stack_info.cpp
 extern const Command kTypeCommand, kTypesCommand;                                 // types.cpp
 extern const Command kRetainedCommand;                                            // retained.cpp

@@ -18,22 +18,6 @@ constexpr std::size_t kThreadsShown = 6; // of each arena
 constexpr std::size_t kColumns = 8;
 using Row = std::array<std::string, kColumns>;
 
-std::string_view allocator_name(Allocator allocator) {
-  switch (allocator) {
-  case Allocator::Glibc: return "glibc";
-  case Allocator::Jemalloc: return "jemalloc";
-  case Allocator::Tcmalloc: return "tcmalloc";
-  case Allocator::Mimalloc: return "mimalloc";
-  case Allocator::Snmalloc: return "snmalloc";
-  case Allocator::Hoard: return "hoard";
-  case Allocator::Tbb: return "tbbmalloc";
-  case Allocator::Scudo: return "scudo";
-  case Allocator::Rpmalloc: return "rpmalloc";
-  case Allocator::Musl: return "musl";
-  }
-  return "";
-}
-
 // Names of arenas, which count the thread arenas from 1.
 class ArenaNames {
 public:

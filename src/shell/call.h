@@ -50,6 +50,10 @@ public:
   // Refuses the words that nobody took: "unexpected argument 'y'".
   Result<> finish() const;
 
+  // The answer is that something is not as it should be: the status of 'heaptape NAME' says so.
+  void note_problems() { has_problems_ = true; }
+  bool has_problems() const { return has_problems_; }
+
 private:
   struct Given {
     const Option* option = nullptr;
@@ -62,6 +66,7 @@ private:
   std::deque<Given> given_; // a deque, for the list refers to it
   std::deque<Word> plain_;
   std::size_t behind_dashes_ = 0; // how many of them, at the end
+  bool has_problems_ = false;
 };
 
 } // namespace heaptape

@@ -44,10 +44,15 @@ std::string place_text(Session& session, SnapshotMemory& memory, std::uint64_t a
     const std::uint64_t offset = address - symbol->address;
     return printable(symbol->name) + (offset != 0 ? fmt::format("+{:#x}", offset) : "");
   }
-  for (const ThreadState& thread : memory.facts().threads) {
-    const std::uint64_t stack = thread[ThreadState::Rsp];
-    if (stack >= region->begin && stack < region->end)
-      return fmt::format("stack of thread {}{}", thread.tid, address < stack ? ", below its end" : "");
+  const std::vector<ThreadState>& threads = memory.facts().threads;
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    const std::uint64_t stack = threads[i][ThreadState::Rsp];
+    if (stack < region->begin || stack >= region->end) continue;
+    const std::string frame = frame_words(session, i, address);
+    return fmt::format("stack of thread {}{}", threads[i].tid,
+                       !frame.empty()    ? ", " + frame
+                       : address < stack ? ", below its end"
+                                         : "");
   }
   const std::string& name = memory.name_of(*region);
   return name == "[heap]" ? "free memory of the heap" : printable(name);
@@ -88,12 +93,35 @@ std::string root_place_text(Session& session, SnapshotMemory& memory, const Root
   const std::string where = root_text(memory, range, word);
   if (range.kind == RootKind::Registers) return where;
   std::string text = fmt::format("{} at {:#x}", where, word);
+  if (range.kind == RootKind::Stack && range.thread < memory.facts().threads.size()) {
+    if (const std::string frame = frame_words(session, range.thread, word); !frame.empty()) text += ", " + frame;
+  }
   if (range.kind != RootKind::Globals) return text;
   if (const auto symbol = session.symbols().at(word, memory.facts().time_us)) {
     const std::uint64_t offset = word - symbol->address;
     text = printable(symbol->name) + (offset != 0 ? fmt::format("+{:#x}", offset) : "") + " (" + text + ")";
   }
   return text;
+}
+
+std::string frame_words(Session& session, std::size_t thread, std::uint64_t address) {
+  SnapshotStacks& stacks = session.memory_stacks();
+  const std::optional<std::size_t> number = stacks.find_in(thread, address);
+  if (!number) return "";
+  const StackFrame& frame = stacks.frame_at({thread, *number});
+  std::string text = "in " + stacks.text_of(frame);
+  if (address > frame.begin) text += fmt::format(" +{:#x}", address - frame.begin);
+  if (address < frame.begin) text += fmt::format(" -{:#x}", frame.begin - address);
+  return text;
+}
+
+const Thread* thread_on_tape(const Session& session, const SnapshotMemory& memory, std::uint32_t tid) {
+  const Thread* found = nullptr;
+  for (const Thread& thread : session.tape().threads()) {
+    const bool may_be = thread.tid == tid && thread.first_seen_us <= memory.facts().time_us;
+    if (may_be && (found == nullptr || found->first_seen_us < thread.first_seen_us)) found = &thread;
+  }
+  return found;
 }
 
 std::string thread_words(const Session& session, std::uint32_t tid) { return thread_words(session.tape(), tid); }

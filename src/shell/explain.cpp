@@ -6,6 +6,7 @@
 #include "analysis/heap/pool_state.h"
 #include "analysis/moment/event_search.h"
 #include "analysis/space/address_space.h"
+#include "shell/contents_text.h"
 #include "shell/pool_blocks.h"
 
 namespace heaptape {
@@ -41,6 +42,7 @@ public:
     choose(is_slack);
     // Whatever it is: somebody took it for a block.
     if (!answer_.block) answer_.bad_releases = std::move(facts_.bad_releases);
+    find_frame();
     return std::move(answer_);
   }
 
@@ -202,6 +204,34 @@ private:
     const bool something_between = above < space.ranges.size() && space.ranges[above].begin < nearest->stack_top;
     const bool unmapped_since = facts_.unmapped && facts_.unmapped->end > nearest->stack_top;
     return something_between || unmapped_since ? nullptr : nearest;
+  }
+
+  // A coroutine's stack is a block or a mapping.
+  void find_frame() {
+    const bool is_stack = answer_.kind == AddressKind::Stack;
+    if (!is_stack && answer_.kind != AddressKind::LiveBlock && answer_.kind != AddressKind::Mapping) return;
+    if (session_.tape().snapshots().empty()) return;
+    const Result<SnapshotMemory*> memory = session_.memory();
+    const MappedRange* const region = memory ? memory.value()->region_at(address_) : nullptr;
+    if (region == nullptr) return;
+    std::uint64_t begin = region->begin, end = region->end;
+    if (answer_.kind == AddressKind::LiveBlock) {
+      begin = answer_.block->address;
+      end = begin + answer_.block->size;
+    }
+    const std::vector<ThreadState>& threads = memory.value()->facts().threads;
+    for (std::size_t i = 0; i < threads.size() && !answer_.frame; ++i) {
+      const std::uint64_t sp = threads[i][ThreadState::Rsp];
+      if (!threads[i].stopped || sp < begin || sp >= end) continue;
+      if (const auto frame = session_.memory_stacks().find_in(i, address_)) answer_.frame = {i, *frame};
+      if (!answer_.frame && is_stack && address_ < sp) answer_.below_frames = true;
+    }
+    // From a handler on a stack of its own frames lead back here.
+    if (is_stack && !answer_.frame && !answer_.below_frames) answer_.frame = session_.memory_stacks().find(address_);
+    if (!answer_.frame || answer_.kind == AddressKind::LiveBlock) return;
+    answer_.kind = AddressKind::Stack; // also of a thread that the tape does not know, for it never allocated
+    const Thread* const known = thread_on_tape(session_, *memory.value(), threads[answer_.frame->thread].tid);
+    if (known != nullptr) answer_.thread = known->id;
   }
 
   void in_module() {

@@ -58,8 +58,11 @@ struct Explanation {
   ThreadId thread{};                      // Stack, ThreadLocal: whose; 0: not known
   std::optional<FoundSymbol> symbol{};    // Global, Code
   std::optional<Block> before{}, after{}; // FreeMemory: the live blocks around it
-  std::vector<PoolBlock> in_pools{};      // live blocks of pools around it
-  bool stopped = false;                   // by the user: what was there before is not complete
+  // Stack, and what else a stack lies in: where that was at the last snapshot of memory up to the cursor.
+  std::optional<SnapshotStacks::Place> frame{}; // in which frame, of session.memory_stacks()
+  bool below_frames = false;                    // on the part of a thread's stack that was not in use
+  std::vector<PoolBlock> in_pools{};            // live blocks of pools around it
+  bool stopped = false;                         // by the user: what was there before is not complete
 };
 
 // At the cursor. Reads the tape once, or not at all where the live blocks say enough.

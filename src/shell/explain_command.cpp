@@ -8,6 +8,17 @@
 namespace heaptape {
 namespace {
 
+void write_frame(JsonWriter& json, Session& session, const Explanation& answer) {
+  SnapshotStacks& stacks = session.memory_stacks();
+  const MemorySnapshot& snapshot = session.memory().value()->facts();
+  const StackFrame& frame = stacks.frame_at(*answer.frame);
+  json.begin_object().field("snapshot", snapshot.number).field("snapshot_event", snapshot.event);
+  json.field("tid", snapshot.threads[answer.frame->thread].tid).field("frame", answer.frame->frame);
+  json.field("function", std::string_view(stacks.text_of(frame)));
+  json.field("begin", std::string_view(hex(frame.begin))).field("end", std::string_view(hex(frame.end)));
+  json.field("offset", static_cast<std::int64_t>(answer.address - frame.begin)).end_object();
+}
+
 Result<> explain(Session& session, Call& call, Printer& out) {
   const bool json = call.flag("--json");
   const auto word = call.next();
@@ -49,6 +60,8 @@ Result<> explain(Session& session, Call& call, Printer& out) {
     }
     writer.end_object();
   }
+  if (answer.frame) write_frame(writer.key("frame"), session, answer);
+  if (answer.below_frames) writer.field("below_frames", true);
   if (!answer.in_pools.empty()) write_pool_blocks_json(writer.key("pool_blocks"), session, answer.in_pools);
   out.print(writer.end_object().text() + "\n");
   return Unit{};
@@ -81,11 +94,13 @@ const char* address_kind_name(AddressKind kind) {
 const Command kExplainCommand{.name = "explain",
                               .arguments = "ADDR",
                               .summary = "what an address is: block, freed block, stack, global, nothing",
-                              .help = "For an address from a crash. Says whether it lies in a live block, in a freed\n"
-                                      "one (by whom, how long ago, who reused it), just past or just before one,\n"
-                                      "on a thread's stack or in its thread-local data, in a variable, in code, in a\n"
-                                      "mapping, in one that was unmapped since; whether it is null\n"
-                                      "with an offset, a pattern that marks bad memory, or text.\n",
+                              .help =
+                                  "For an address from a crash. Says whether it lies in a live block, in a freed\n"
+                                  "one (by whom, how long ago, who reused it), just past or just before one,\n"
+                                  "on a thread's stack (at a snapshot of memory also in which function's frame)\n"
+                                  "or in its thread-local data, in a variable, in code, in a mapping, in one that\n"
+                                  "was unmapped since; whether it is null with an offset, a pattern that marks bad\n"
+                                  "memory, or text.\n",
                               .example = "explain 0x55d0c4a2e2b0",
                               .group = CommandGroup::Memory,
                               .takes = Takes::Address,

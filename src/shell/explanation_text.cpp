@@ -6,6 +6,7 @@
 
 #include "base/number_text.h"
 #include "base/path_text.h"
+#include "shell/contents_text.h"
 #include "shell/describe.h"
 #include "shell/odd_calls.h"
 #include "shell/pool_blocks.h"
@@ -33,8 +34,7 @@ public:
     case AddressKind::BeforeStart:
       return fmt::format("{} in front of a live {}, where the allocator keeps its own notes",
                          count_of(answer_.offset, "byte"), block_words(answer_.block->size));
-    case AddressKind::Stack:
-      return "on the stack of " + whose_stack() + "; in which function's frame is not on the tape";
+    case AddressKind::Stack: return "on the stack of " + whose_stack() + stack_part();
     case AddressKind::ThreadLocal: return "in the thread-local data of " + whose_stack();
     case AddressKind::Unmapped:
       return fmt::format("{} into a mapping of {} that was unmapped {}",
@@ -83,8 +83,22 @@ private:
                        block.ended == LifeEnd::Live ? "a live " + block_words(block.size) : gone(block));
   }
 
+  std::string stack_part() const {
+    if (!answer_.frame && !answer_.below_frames) return "; in which function's frame is not on the tape";
+    const MemorySnapshot& snapshot = session_.memory().value()->facts();
+    const std::string when =
+        snapshot.event == session_.event()
+            ? ""
+            : fmt::format(" at snapshot {}, {}", snapshot.number, ago_text(snapshot.time_us, session_.time_us()));
+    if (!answer_.frame) return ", below what was in use" + when + ": left over from calls that have returned";
+    SnapshotStacks& stacks = session_.memory_stacks();
+    return fmt::format(", in the frame of {}{}", stacks.text_of(stacks.frame_at(*answer_.frame)), when);
+  }
+
   std::string whose_stack() const {
     if (answer_.thread.value != 0) return thread_text(session_, answer_.thread);
+    if (answer_.frame)
+      return thread_words(session_, session_.memory().value()->facts().threads[answer_.frame->thread].tid);
     return answer_.range && answer_.range->kind == RangeKind::MainStack ? "the main thread" : "a thread";
   }
 
@@ -125,6 +139,7 @@ public:
       text_ += "  the kernel never showed this stack: the program ended first, or its thread began too late\n";
     else if (answer_.oddity.empty())
       add_nearest_ranges();
+    if (answer_.frame) add_stack_frame(*answer_.frame);
     for (const PoolBlock& block : answer_.in_pools) text_ += pool_block_text(session_, block, answer_.address);
     for (const Event& event : answer_.bad_releases) text_ += "  wrongly released: " + bad_release_text(session_, event);
     text_ += odd_calls_text(session_, odd_calls_at(session_, {answer_.address, answer_.address + 1}, false));
@@ -245,6 +260,31 @@ private:
   void add_neighbour(const char* side, const Block& block, std::uint64_t gap) {
     text_ += fmt::format("  {:<7}{}  {}, {} away  {}\n", side, hex(block.address), block_words(block.size),
                          bytes_text(gap), session_.stacks().site(session_.heap().owner_of(block).stack));
+  }
+
+  void add_stack_frame(const SnapshotStacks::Place& place) {
+    SnapshotStacks& stacks = session_.memory_stacks();
+    const MemorySnapshot& snapshot = session_.memory().value()->facts();
+    const StackFrame& frame = stacks.frame_at(place);
+    std::string text;
+    if (answer_.kind != AddressKind::Stack) {
+      text =
+          fmt::format("a stack of {}, in the frame of {}: ", thread_words(session_, snapshot.threads[place.thread].tid),
+                      stacks.text_of(frame));
+    }
+    if (answer_.address == frame.begin)
+      text += "at";
+    else if (answer_.address < frame.begin)
+      text += count_of(frame.begin - answer_.address, "byte") + " below";
+    else
+      text += count_of(answer_.address - frame.begin, "byte") + " behind";
+    text += fmt::format(" the beginning of its frame #{}", place.frame);
+    text += fmt::format(", {}-{}", hex(frame.begin), hex(frame.end));
+    // A call leaves it there.
+    if (answer_.address + 8 >= frame.end && !frame.signal_handler)
+      text += ", where the address lies that it returns to";
+    text_ += fmt::format("  {}\n  at snapshot {} ('{}'), {}\n", text, snapshot.number, printable(snapshot.name),
+                         moment_text(snapshot.event, snapshot.time_us));
   }
 
   void add_nearest_ranges() {

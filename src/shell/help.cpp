@@ -72,7 +72,8 @@ std::string overview(const Layout& layout) {
 }
 
 Result<> help(Session& session, Call& call, Printer& out) {
-  const auto word = call.next();
+  auto word = call.next();
+  if (word == "check" && call.peek() == "heap") word = "check-" + *call.next();
   if (const Result<> done = call.finish(); !done) return done.error();
   const Layout layout(session.style);
   const auto print = [&](std::string_view text) {

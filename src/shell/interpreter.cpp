@@ -52,6 +52,15 @@ void add_filter_words(std::vector<std::string>& words) {
   for (const char* word : {"and", "or", "not", "in"}) words.emplace_back(word);
 }
 
+// "check heap" is the command check-heap.
+void join_name(std::vector<Word>& words) {
+  if (words.size() < 2) return;
+  const std::string name = words[0].text + "-" + words[1].text;
+  if (std::ranges::none_of(commands(), [&](const Command* command) { return command->name == name; })) return;
+  words.erase(words.begin());
+  words.front() = {name, name};
+}
+
 } // namespace
 
 Result<LineEnd> run_line(Session& session, std::string_view line, Printer& out) {
@@ -59,6 +68,7 @@ Result<LineEnd> run_line(Session& session, std::string_view line, Printer& out) 
   if (!split) return split.error();
   std::vector<Word> all = split.value();
   if (all.empty()) return LineEnd::GoOn;
+  join_name(all);
   const std::string name = all.front().text;
   if (name == "quit" || name == "exit" || name == "q") return LineEnd::Quit;
   const Result<const Command*> command = find_command(name);

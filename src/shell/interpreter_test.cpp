@@ -45,6 +45,13 @@ TEST_F(Shell, CommandsMayBeShortenedWhileTheyAreClear) {
   EXPECT_EQ(find_command("frobnicate").error().sentence, "not a command: 'frobnicate'; 'help' lists them");
 }
 
+TEST_F(Shell, ANameOfTwoWordsMayBeTypedAsTwo) {
+  EXPECT_EQ(run("check heap"), run("check-heap"));
+  EXPECT_NE(run("check heap").find("the tape holds no memory"), std::string::npos) << run("check heap");
+  EXPECT_EQ(run("help check heap"), run("help check-heap"));
+  EXPECT_EQ(run("check heaps"), "error: 'check' is ambiguous: checkpoints, check-heap");
+}
+
 TEST_F(Shell, EveryCommandHasAHelpAndAnExampleThatBeginsWithItsName) {
   for (const Command* command : commands()) {
     EXPECT_TRUE(command->example.starts_with(command->name)) << command->name;

@@ -30,6 +30,22 @@ std::string_view kind_word(RangeKind kind) {
   }
 }
 
+std::string_view allocator_name(Allocator allocator) {
+  switch (allocator) {
+  case Allocator::Glibc: return "glibc";
+  case Allocator::Jemalloc: return "jemalloc";
+  case Allocator::Tcmalloc: return "tcmalloc";
+  case Allocator::Mimalloc: return "mimalloc";
+  case Allocator::Snmalloc: return "snmalloc";
+  case Allocator::Hoard: return "hoard";
+  case Allocator::Tbb: return "tbbmalloc";
+  case Allocator::Scudo: return "scudo";
+  case Allocator::Rpmalloc: return "rpmalloc";
+  case Allocator::Musl: return "musl";
+  }
+  return "";
+}
+
 std::string range_text(std::uint64_t begin, std::uint64_t end) { return fmt::format("{:012x}-{:012x}", begin, end); }
 
 std::string source_line(const Session& session, const AddressSpace& space) {

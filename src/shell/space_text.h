@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "analysis/heap/allocator_code.h"
 #include "analysis/space/address_space.h"
 #include "report/text/json_writer.h"
 #include "shell/session.h"
@@ -15,6 +16,8 @@ namespace heaptape {
 std::string_view kind_text(RangeKind kind);
 // "main_heap", "thread_arena", ...: for programs.
 std::string_view kind_word(RangeKind kind);
+// "glibc", "jemalloc", ...
+std::string_view allocator_name(Allocator allocator);
 // "7f3c1a000000-7f3c1a021000", as the kernel writes it.
 std::string range_text(std::uint64_t begin, std::uint64_t end);
 

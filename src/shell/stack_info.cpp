@@ -54,16 +54,6 @@ Result<std::vector<std::size_t>> chosen_threads(const Session& session, const Sn
   return chosen;
 }
 
-// Of the tape; null: it does not know the thread.
-const Thread* thread_on_tape(const Session& session, const SnapshotMemory& memory, const ThreadState& state) {
-  const Thread* found = nullptr;
-  for (const Thread& thread : session.tape().threads()) {
-    const bool may_be = thread.tid == state.tid && thread.first_seen_us <= memory.facts().time_us;
-    if (may_be && (found == nullptr || found->first_seen_us < thread.first_seen_us)) found = &thread;
-  }
-  return found;
-}
-
 std::string state_text(const ThreadState& thread) {
   if (!thread.stopped) return "it did not stop, so nothing is known of it";
   const auto call = static_cast<std::int64_t>(thread[ThreadState::OrigRax]);
@@ -94,7 +84,7 @@ public:
   }
 
   std::string text() {
-    const Thread* const known = thread_on_tape(session_, memory_, state_);
+    const Thread* const known = thread_on_tape(session_, memory_, state_.tid);
     const std::string name = known != nullptr ? thread_text(session_, known->id) + ", tid " : "thread with tid ";
     std::string text = session_.style.bold(name + std::to_string(state_.tid)) + ": " + state_text(state_) + "\n";
     if (!state_.stopped) return text;
@@ -119,7 +109,7 @@ public:
 
   void write(JsonWriter& json) {
     json.begin_object();
-    const Thread* const known = thread_on_tape(session_, memory_, state_);
+    const Thread* const known = thread_on_tape(session_, memory_, state_.tid);
     if (known != nullptr) json.field("thread", known->id.value).field("name", std::string_view(known->name));
     json.field("tid", state_.tid).field("stopped", state_.stopped).field("state", std::string_view(state_text(state_)));
     if (state_.stopped) {

@@ -97,3 +97,17 @@ class Tape:
 
 def make_frame(entry):
     return Frame(int(entry["pc"], 16), entry.get("module", ""), int(entry.get("offset", "0"), 16))
+
+
+def tapes_without_pages(tape, folder):
+    """Copies of a tape with snapshots: in each the pages of one chunk are damaged, one after the other."""
+    with open(tape, "rb") as file:
+        data = file.read()
+    sync, pages = bytes.fromhex("f1e1c4b7d36b9e0a"), 20
+    copy = folder / "hurt.tape"
+    at = data.find(sync)
+    while at >= 0:
+        if data[at + 8] == pages:
+            copy.write_bytes(data[:at + 40] + bytes([data[at + 40] ^ 0xFF]) + data[at + 41:])
+            yield copy
+        at = data.find(sync, at + 8)

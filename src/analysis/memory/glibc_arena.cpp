@@ -18,12 +18,13 @@ bool is_empty_bin(const std::vector<std::uint64_t>& words, std::size_t at, std::
   return words[at] == address - 2 * kWord && words[at + 1] == words[at];
 }
 
-// Arenas are linked in a ring.
+// Arenas are linked in a ring. One of which nothing is known does not speak against it.
 bool is_in_ring(MemoryCursor& cursor, std::uint64_t arena) {
   std::uint64_t at = arena;
   for (std::uint32_t i = 0; i < GlibcArena::kMostArenas; ++i) {
     const auto next = cursor.word(at + GlibcArena::kNext);
-    if (!next || *next == arena) return next.has_value();
+    if (!next) return at != arena && cursor.state_at(at + GlibcArena::kNext) != MemoryState::None;
+    if (*next == arena) return true;
     at = *next;
   }
   return false;

@@ -82,7 +82,8 @@ struct HeapCheck {
   std::vector<CacheCheck> caches{};
   ChunkSum mapped{}; // blocks that have a mapping of their own
   std::uint64_t mapped_block_bytes = 0;
-  ChunkSum elsewhere{}; // live blocks that are neither in an arena nor in a mapping of their own; their own bytes
+  ChunkSum elsewhere{};     // live blocks that are neither in an arena nor in a mapping of their own; their own bytes
+  std::uint64_t unseen = 0; // words that were looked for in vain: what the memory held there is not known
   std::vector<HeapProblem> problems{}; // by address; at most kMostProblems
   static constexpr std::size_t kMostProblems = 100;
 };

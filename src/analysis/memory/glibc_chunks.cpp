@@ -19,6 +19,12 @@ std::optional<GlibcChunk> ChunkReader::chunk(std::uint64_t address) {
   return GlibcChunk{address, *head & ~kChunkFlags, *head};
 }
 
+bool ChunkReader::cannot_see(std::uint64_t address) {
+  const bool is_hidden = !cursor_.word(address) && cursor_.state_at(address) != MemoryState::None;
+  unseen += is_hidden;
+  return is_hidden;
+}
+
 bool ChunkReader::is_live(std::uint64_t address) const {
   if (!all_known_ || std::binary_search(in_flight_.begin(), in_flight_.end(), address)) return false;
   const std::uint32_t block = ranks_.find(address);
@@ -79,7 +85,13 @@ bool ChunkReader::walk(std::uint64_t begin, std::uint64_t end, std::uint64_t top
   // Each step goes on by at least a header.
   for (std::uint64_t at = begin; at < end && !is_full();) {
     const std::optional<GlibcChunk> here = next && next->address == at ? next : chunk(at);
-    if (!here) return false; // not captured
+    if (!here) { // not captured
+      whole = last_was_free = behind_post = false;
+      while (block < ranks_.size() && ranks_.begin(block) <= at + kChunkHeader) ++block;
+      if (block == ranks_.size() || ranks_.begin(block) >= end) return false;
+      at = ranks_.begin(block) - kChunkHeader;
+      continue;
+    }
     if (at == top) return end_at_top(*here, end, arena) && whole;
     if (here->size == 0 && behind_post) return whole; // the very end of a heap that others follow
     if (here->size == kChunkHeader) {                 // a post in front of memory that is not malloc's

@@ -37,6 +37,9 @@ public:
   std::optional<std::uint64_t> word(std::uint64_t address) { return cursor_.word(address); }
   // nullopt: not captured; or so much was read already that chunks must overlap.
   std::optional<GlibcChunk> chunk(std::uint64_t address);
+  // There is memory at this address, but what it held is not known. Counted in `unseen`.
+  bool cannot_see(std::uint64_t address);
+  std::uint64_t unseen = 0;
   const BlockRanks& ranks() const { return ranks_; }
   // A live block begins here for certain.
   bool is_live(std::uint64_t address) const;

@@ -17,6 +17,8 @@ constexpr std::uint32_t kMostHeaps = 1 << 16;
 constexpr std::uint64_t kUsuallyMapped = std::uint64_t{128}
                                          << 10; // blocks from here on have a mapping of their own, unless tuned
 
+constexpr std::uint64_t kFarVariables = std::uint64_t{64} << 10; // bytes below a thread pointer
+
 class HeapChecker {
 public:
   HeapChecker(const MemoryImage& image, const BlockRanks& ranks, const GlibcFacts& facts)
@@ -32,7 +34,7 @@ public:
     for (std::size_t i = 0; i < check_.caches.size(); ++i) check_cache_lists(i);
     const bool all_walked =
         std::ranges::all_of(check_.arenas, [](const ArenaCheck& arena) { return arena.state == HeapPartState::Sound; });
-    if (allocating_ == 0) check_members(reader_, all_walked && reader_.problems.empty());
+    if (allocating_ == 0) check_members(reader_, all_walked && reader_.problems.empty() && reader_.unseen == 0);
     check_mapped();
     settle();
     return std::move(check_);
@@ -47,6 +49,7 @@ private:
     for (std::uint64_t at = facts_.main_arena; check_.arenas.size() < GlibcArena::kMostArenas;) {
       check_.arenas.push_back({.address = at, .main = at == facts_.main_arena});
       const auto next = reader_.word(at + GlibcArena::kNext);
+      if (!next) reader_.cannot_see(at + GlibcArena::kNext);
       if (!next || *next == facts_.main_arena || *next == 0) break;
       at = *next;
     }
@@ -57,6 +60,8 @@ private:
       check_.caches.push_back({.thread = i});
       const ThreadState& thread = facts_.threads[i];
       caches_.push_back(thread.stopped ? find_cache(reader_, thread, facts_.static_tls) : std::nullopt);
+      // In a program with many libraries libc's variables may lie farther away.
+      if (thread.stopped && !caches_.back()) caches_.back() = find_cache(reader_, thread, kFarVariables);
       check_.caches.back().found = caches_.back().has_value();
       if (caches_.back()) look_at_links(reader_, *caches_.back());
     }
@@ -72,7 +77,9 @@ private:
   template <class Look>
   void look_at(HeapPartState& state, std::uint64_t& problems, bool changing, Look look) {
     const std::size_t before = reader_.problems.size();
+    const std::uint64_t unseen_before = reader_.unseen;
     look();
+    if (reader_.unseen != unseen_before && state == HeapPartState::Sound) state = HeapPartState::NotWalked;
     const std::size_t found = reader_.problems.size() - before;
     if (found == 0) return;
     if (changing) reader_.problems.resize(before);
@@ -81,6 +88,10 @@ private:
   }
 
   void walk(ArenaCheck& arena) {
+    if (reader_.cannot_see(arena.address + GlibcArena::kSystemBytes)) {
+      arena.state = HeapPartState::NotWalked;
+      return;
+    }
     arena.system_bytes = reader_.word(arena.address + GlibcArena::kSystemBytes).value_or(0);
     if (arena.system_bytes == 0) return; // nothing was allocated in it yet
     const std::size_t free_before = reader_.free_chunks.size();
@@ -159,6 +170,7 @@ private:
       const std::uint64_t begin = ranks.begin(block), address = begin - kChunkHeader;
       while (span != reader_.walked.end() && span->end <= begin) ++span;
       if (span != reader_.walked.end() && span->begin <= begin) continue;
+      if (begin >= kChunkHeader && reader_.cannot_see(address + 8)) continue;
       const auto chunk = begin % 16 == 0 && begin >= kChunkHeader ? reader_.chunk(address) : std::nullopt;
       const auto in_front = chunk ? reader_.word(address) : std::nullopt; // of the mapping, for alignment
       const bool is_mapped = in_front && (chunk->head & kChunkMapped) != 0 && (address - *in_front) % kPageBytes == 0 &&
@@ -181,6 +193,7 @@ private:
 
   void settle() {
     check_.problems = std::move(reader_.problems);
+    check_.unseen = reader_.unseen;
     // One word may be found more than once: by walking, and in a list.
     std::ranges::sort(check_.problems, {},
                       [](const HeapProblem& problem) { return std::pair(problem.place, problem.kind); });

@@ -129,6 +129,15 @@ TEST(GlibcHeap, IsSoundWhenChunksAndListsFitTogether) {
   EXPECT_EQ(check.caches[0].free.bytes, 0xa0u);
 }
 
+TEST(GlibcHeap, TheCacheIsFoundWhereTheVariablesOfManyLibrariesLieInBetween) {
+  GlibcForTest heap;
+  heap.pages.put_word(kThread - 64, 0);
+  EXPECT_FALSE(heap.check().caches[0].found);
+  heap.pages.put_word(kThread - 20'000, kHeap + 16);
+  for (std::uint64_t at = kThread - 20'000; at < kThread; at += kPageBytes) heap.pages.touch(at);
+  EXPECT_TRUE(heap.check().caches[0].found);
+}
+
 TEST(GlibcHeap, ReadsLinksOfOlderVersions) {
   GlibcForTest heap;
   const std::uint64_t a = heap.add(0x50), b = heap.add(0x50);

@@ -57,6 +57,7 @@ std::uint64_t walk_single(ChunkReader& reader, const SingleList& list) {
     const auto chunk = at % 16 == 0 && at >= list.header ? reader.chunk(address) : std::nullopt;
     const auto link = chunk ? reader.word(address + kChunkHeader) : std::nullopt;
     if (!link) {
+      if (reader.cannot_see(address + 8) || reader.cannot_see(address + kChunkHeader)) break;
       reader.report({.kind = HeapProblemKind::ListLink,
                      .chunk = place == list.place ? 0 : place - kChunkHeader,
                      .place = place,
@@ -168,6 +169,7 @@ void check_bins(ChunkReader& reader, ArenaCheck& arena, bool walked) {
     for (; at && *at != bin; ++count) {
       const auto chunk = *at % 16 == 0 ? reader.chunk(*at) : std::nullopt;
       const auto back = chunk ? reader.word(*at + kChunkHeader + 8) : std::nullopt;
+      if (!back && (reader.cannot_see(*at + 8) || reader.cannot_see(*at + kChunkHeader + 8))) break;
       if (!back || (walked && !reader.is_free(*at))) {
         reader.report({.kind = HeapProblemKind::ListLink,
                        .chunk = before == bin ? 0 : before,
@@ -196,6 +198,7 @@ void check_bins(ChunkReader& reader, ArenaCheck& arena, bool walked) {
       before = *at;
       at = reader.word(*at + kChunkHeader);
     }
+    if (!at) reader.cannot_see(before + kChunkHeader);
     if (count != 0) ++arena.used_bins;
   }
 }
@@ -204,6 +207,7 @@ void check_fast_bins(ChunkReader& reader, ArenaCheck& arena) {
   for (std::uint32_t i = 0; i < GlibcArena::kFastBinCount && !reader.is_full(); ++i) {
     const std::uint64_t place = arena.address + GlibcArena::kFastBins + std::uint64_t{i} * 8;
     const std::uint64_t size = std::uint64_t{i + 2} * 16;
+    if (reader.cannot_see(place)) break;
     const std::uint64_t count = walk_single(
         reader, {.first = reader.word(place).value_or(0), .place = place, .size = size, .most = kMostInList});
     arena.fast_bins += {count, count * size};
@@ -213,15 +217,17 @@ void check_fast_bins(ChunkReader& reader, ArenaCheck& arena) {
 void check_cache(ChunkReader& reader, const GlibcCache& found, CacheCheck& cache) {
   for (std::uint32_t list = 0; list < kCacheLists && !reader.is_full(); ++list) {
     const std::uint64_t entry = entry_at(found, list);
+    if (reader.cannot_see(entry) || reader.cannot_see(found.table + list * found.count_bytes)) break;
     const std::uint64_t counted = count_at(reader, found, list);
     // A list that is not in use may have a link left over.
     const std::uint64_t first = counted == 0 ? 0 : reader.word(entry).value_or(0);
     const std::uint64_t size = kLeastChunk + std::uint64_t{list} * 16;
     const std::size_t before = reader.problems.size();
+    const std::uint64_t unseen = reader.unseen;
     const std::uint64_t length =
         walk_single(reader, {.first = first, .place = entry, .header = kChunkHeader, .size = size, .most = counted});
     cache.free += {length, length * size};
-    if (length < counted && reader.problems.size() == before)
+    if (length < counted && reader.problems.size() == before && reader.unseen == unseen)
       reader.report({.kind = HeapProblemKind::ListLength, .place = entry, .value = counted});
   }
 }

@@ -70,7 +70,8 @@ int ask(std::string_view name, Arguments arguments) {
   for (const std::string& sentence : damage_sentences(session.value().take_damage()))
     say(wishes.tape.path + " is damaged: " + sentence);
   if (!done) return fail(done.error());
-  return written ? kOk : kTrouble;
+  if (!written) return kTrouble;
+  return call.has_problems() ? kProblemsFound : kOk;
 }
 
 } // namespace heaptape::cli

@@ -123,6 +123,8 @@ Meant meant_by_option(Arguments arguments) {
 } // namespace
 
 std::optional<Meant> meant_by_word(std::string_view word, Arguments rest) {
+  if (word == "check" && !rest.empty() && std::string_view(rest.front()) == "heap")
+    return Meant{"check-heap", rest.subspan(1), "'check heap' is 'heaptape check-heap' here"};
   for (const Synonym& synonym : kSynonyms) {
     if (synonym.word != word) continue;
     return Meant{synonym.command, rest,

@@ -62,10 +62,12 @@ constexpr std::array kRegisterNames{"r15", "r14", "r13", "r12", "rbp", "rbx", "r
 
 } // namespace
 
+Result<BlockRanks> ranks_of(HeapCursor& heap) { return BlockRanks::of(blocks_of(heap)); }
+
 Result<std::unique_ptr<SnapshotHeap>> SnapshotHeap::make(const TapeReader& tape, SnapshotMemory& memory,
                                                          HeapCursor& heap, const HeapReading& reading) {
   std::unique_ptr<SnapshotHeap> made(new SnapshotHeap(tape, memory));
-  Result<BlockRanks> ranks = BlockRanks::of(blocks_of(heap));
+  Result<BlockRanks> ranks = ranks_of(heap);
   if (!ranks) return ranks.error();
   made->ranks_ = std::move(ranks).value();
   const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, 8U);

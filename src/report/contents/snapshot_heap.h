@@ -24,6 +24,9 @@
 
 namespace heaptape {
 
+// The live blocks at a cursor; their groups are stacks. Fails when the heap is too large.
+Result<BlockRanks> ranks_of(HeapCursor& heap);
+
 struct HeapReading {
   PointerForm form{};     // how the program disguises pointers
   bool all_words = false; // also those by which a runtime links all that it has

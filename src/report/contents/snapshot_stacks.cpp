@@ -21,7 +21,8 @@ constexpr std::uint64_t kRedZone = 128; // below the stack pointer, for the use 
 } // namespace
 
 SnapshotStacks::SnapshotStacks(const TapeReader& tape, SnapshotMemory& memory)
-    : tape_(tape), memory_(memory), tables_(tape, memory), threads_(memory.facts().threads.size()) {}
+    : tape_(tape), memory_(memory), tables_(tape, memory), threads_(memory.facts().threads.size()),
+      ranges_(memory.facts().threads.size()) {}
 
 const ThreadFrames& SnapshotStacks::frames_of(std::size_t thread) {
   std::optional<ThreadFrames>& known = threads_[thread];
@@ -38,20 +39,25 @@ const ThreadFrames& SnapshotStacks::frames_of(std::size_t thread) {
 }
 
 std::optional<SnapshotStacks::Place> SnapshotStacks::find(std::uint64_t address) {
-  if (!ranges_) {
-    ranges_.emplace();
-    for (std::size_t thread = 0; thread < threads_.size(); ++thread) {
-      const std::vector<StackFrame>& frames = frames_of(thread).frames;
-      for (std::size_t i = 0; i < frames.size(); ++i) {
-        const std::uint64_t below = i == 0 ? std::min(kRedZone, frames[i].begin) : 0;
-        if (frames[i].begin < frames[i].end) ranges_->push_back({frames[i].begin - below, frames[i].end, {thread, i}});
-      }
+  for (std::size_t thread = 0; thread < threads_.size(); ++thread)
+    if (const auto frame = find_in(thread, address)) return Place{thread, *frame};
+  return std::nullopt;
+}
+
+std::optional<std::size_t> SnapshotStacks::find_in(std::size_t thread, std::uint64_t address) {
+  std::optional<std::vector<Range>>& ranges = ranges_[thread];
+  if (!ranges) {
+    ranges.emplace();
+    const std::vector<StackFrame>& frames = frames_of(thread).frames;
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      const std::uint64_t below = i == 0 ? std::min(kRedZone, frames[i].begin) : 0;
+      if (frames[i].begin < frames[i].end) ranges->push_back({frames[i].begin - below, frames[i].end, i});
     }
-    std::ranges::stable_sort(*ranges_, {}, &Range::begin);
+    std::ranges::stable_sort(*ranges, {}, &Range::begin);
   }
-  const auto after = std::ranges::upper_bound(*ranges_, address, {}, &Range::begin);
-  if (after == ranges_->begin() || address >= std::prev(after)->end) return std::nullopt;
-  return std::prev(after)->place;
+  const auto after = std::ranges::upper_bound(*ranges, address, {}, &Range::begin);
+  if (after == ranges->begin() || address >= std::prev(after)->end) return std::nullopt;
+  return std::prev(after)->frame;
 }
 
 void SnapshotStacks::name(std::span<const StackFrame> frames) {

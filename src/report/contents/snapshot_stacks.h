@@ -28,6 +28,8 @@ public:
   };
   // The frame that an address lies in.
   std::optional<Place> find(std::uint64_t address);
+  // The same for one thread's frames: a number in them. The others need not be unwound.
+  std::optional<std::size_t> find_in(std::size_t thread, std::uint64_t address);
   const StackFrame& frame_at(const Place& place) { return frames_of(place.thread).frames[place.frame]; }
 
   // What a frame's code stands for, innermost first; empty: not known. Valid as long as this object is.
@@ -40,7 +42,7 @@ public:
 private:
   struct Range {
     std::uint64_t begin = 0, end = 0;
-    Place place{};
+    std::size_t frame = 0;
   };
   void name_run_time_code(std::span<const std::uint64_t> addresses);
 
@@ -48,8 +50,8 @@ private:
   SnapshotMemory& memory_;
   ModuleTables tables_;
   std::vector<std::optional<ThreadFrames>> threads_;
+  std::vector<std::optional<std::vector<Range>>> ranges_;  // of each thread, by begin
   std::size_t frames_ = 0;                                 // of all threads so far
-  std::optional<std::vector<Range>> ranges_;               // of all threads, by begin
   std::unordered_map<std::uint64_t, SourcePlaces> places_; // by code address
   std::optional<std::string> perf_map_, jit_dump_;         // when they were asked for
 };
