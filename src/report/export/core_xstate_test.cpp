@@ -13,7 +13,8 @@ constexpr std::uint64_t kUpToProtectionKeys = 0x2e7, kTiles = 0x60000;
 
 std::vector<std::byte> area_of(std::size_t bytes, std::uint64_t features) {
   std::vector<std::byte> area(bytes, std::byte{0x5a});
-  for (const std::size_t offset : {std::size_t{464}, std::size_t{512}}) std::memcpy(&area[offset], &features, sizeof features);
+  for (const std::size_t offset : {std::size_t{464}, std::size_t{512}})
+    std::memcpy(&area[offset], &features, sizeof features);
   return area;
 }
 
