@@ -82,7 +82,7 @@ private:
   void add_thread(std::uint32_t number) {
     const ThreadState& thread = facts_.threads[number];
     const std::uint64_t fs = thread[ThreadState::FsBase];
-    const std::uint64_t rsp = less(thread[ThreadState::Rsp], kRedZone) & ~(kWord - 1);
+    const std::uint64_t rsp = lowest_in_use(thread);
     const std::uint32_t home = region_at(fs), region = region_at(thread[ThreadState::Rsp]);
     if (home != kNone) {
       const MappedRange& in = facts_.regions[home];
@@ -106,6 +106,14 @@ private:
     if (home != kNone && home != region && is_thread_stack(home)) {
       claim_stack(facts_.regions[home].begin, fs, number, home);
     }
+  }
+  // A function that calls others has nothing below its stack pointer: there lies where the last call returns to.
+  std::uint64_t lowest_in_use(const ThreadState& thread) {
+    const std::uint64_t rsp = thread[ThreadState::Rsp], rip = thread[ThreadState::Rip];
+    const auto below = cursor_.word(rsp - kWord);
+    const bool has_called =
+        below && rip != 0 && (*below == rip || *below == rip + 1); // the latter: a call without return
+    return (has_called ? rsp : less(rsp, kRedZone)) & ~(kWord - 1);
   }
   // glibc keeps the stack of a thread that has ended for the next one, and with it the table of where its variables lie. The thread's
   // control block, near the upper end, knows it by its second word, and itself by the first and the third.

@@ -8,6 +8,7 @@
 #include "analysis/heap/allocator_code.h"
 #include "analysis/space/address_space.h"
 #include "base/path_text.h"
+#include "report/contents/ending_threads.h"
 
 namespace heaptape {
 
@@ -22,11 +23,12 @@ std::vector<HeapBlock> blocks_of(HeapCursor& heap) {
   return blocks;
 }
 
-RootFacts facts_of(const TapeReader& tape, const SnapshotMemory& memory, HeapCursor& heap) {
+RootFacts facts_of(const TapeReader& tape, const SnapshotMemory& memory, HeapCursor& heap,
+                   std::span<const ThreadState> threads) {
   RootFacts facts;
   facts.regions = memory.facts().regions;
   facts.names = tape.snapshots().names().texts();
-  facts.threads = memory.facts().threads;
+  facts.threads = threads;
   for (const SpaceRange& range : address_space_at(tape, heap.state(), memory.facts().time_us).ranges) {
     if (range.kind == RangeKind::MainHeap || range.kind == RangeKind::ThreadArena)
       facts.arenas.push_back({range.begin, range.end});
@@ -74,7 +76,8 @@ Result<std::unique_ptr<SnapshotHeap>> SnapshotHeap::make(const TapeReader& tape,
       ReferenceGraph::of(memory.image(), *made->ranks_, {.threads = threads, .form = reading.form, .cpython = cpython});
   if (!graph) return graph.error();
   made->graph_ = std::move(graph).value();
-  made->roots_ = Roots::of(facts_of(tape, memory, heap), memory.image(), *made->ranks_, reading.form);
+  made->threads_ = threads_in_own_code(tape, memory);
+  made->roots_ = Roots::of(facts_of(tape, memory, heap, made->threads_), memory.image(), *made->ranks_, reading.form);
   const RootFacts facts{.regions = memory.facts().regions, .names = tape.snapshots().names().texts()};
   made->known_ = KnownPlaces::of(made->view(), vtables_in(facts.regions, facts.names));
   made->known_->mark(*made->ranks_, *made->graph_);
