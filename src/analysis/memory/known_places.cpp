@@ -44,7 +44,7 @@ public:
     if ((offset == 2 * kWord || offset == 4 * kWord) && heap_.graph.options().cpython)
       return true; // behind the collector's links
     if (offset == 3 * kWord && is_string_header(bytes)) return true;
-    return is_second_base(block, offset) || keeps_start(block, offset);
+    return is_second_base(block, offset) || keeps_start(block, offset) || is_exception(bytes, offset);
   }
 
 private:
@@ -69,6 +69,16 @@ private:
     for (const std::uint64_t at : {place - kWord, place, place + kWord})
       if (offset % kWord == 0 && at + kWord <= heap_.ranks.end(block) && cursor_.word(at) == begin) return true;
     return false;
+  }
+
+  // libstdc++ and libc++ put a count of references and a header in front of what is thrown; its last part, for the unwinder, begins with the
+  // name of the language.
+  bool is_exception(std::uint64_t bytes, std::uint32_t offset) {
+    constexpr std::uint64_t kHeader = 16, kUnwinders = 96, kThrown = 128;
+    constexpr std::uint64_t kGnu = 0x474e'5543'432b'2b00, kClang = 0x434c'4e47'432b'2b00; // "GNUCC++", "CLNGC++"
+    if (bytes < kThrown || (offset != kHeader && offset != kUnwinders && offset != kThrown)) return false;
+    const std::uint64_t language = cursor_.word(heap_.ranks.begin(block_) + kUnwinders).value_or(0) & ~std::uint64_t{0xff};
+    return language == kGnu || language == kClang;
   }
 
   const HeapView& heap_;
@@ -104,7 +114,15 @@ KnownPlaces KnownPlaces::of(const HeapView& heap, const MayBeVtable& may_be_vtab
   for (const auto& [habit, count] : counts) {
     if (count >= kHabit) known.habits_.insert(habit);
   }
-  // The second word of a thread's control block leads behind the first entry of the table of its variables.
+  MemoryCursor cursor(heap.image);
+  // The second word of a thread's control block leads behind the first entry of the table of its variables, also when the block lies on a
+  // stack that the program made.
+  for (const ThreadState& thread : heap.threads) {
+    const std::uint64_t table = cursor.word(thread[ThreadState::FsBase] + kWord).value_or(0);
+    const std::uint32_t block = heap.ranks.find(table);
+    if (block != BlockRanks::kNone)
+      known.places_.insert(key(block, static_cast<std::uint32_t>(table - heap.ranks.begin(block))));
+  }
   for (const RootWord& word : heap.roots.words()) {
     const RootRange& range = heap.roots.ranges()[word.range];
     if (range.kind != RootKind::ThreadLocal) continue;

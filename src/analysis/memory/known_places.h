@@ -8,6 +8,7 @@
 //   an object of CPython     behind the links of its collector
 //   a thread's table         of where its variables lie: the loader points behind its first entry
 //   an alignment            whoever aligned the block himself keeps its start there
+//   what was thrown          the C++ runtime keeps a header in front of it, and points into that
 //   a second base            the words at the start and at the place lead to tables of virtual functions
 #pragma once
 
