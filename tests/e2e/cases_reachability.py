@@ -3,7 +3,7 @@
 import json
 import re
 
-from harness import check, case, each, equal, main, program
+from harness import case, check, check_installed_library, each, equal, main, program
 from tape import demand
 from waiting import Waiting
 
@@ -50,9 +50,11 @@ PAIRS = {
 WAYS = ("Plain", "Condition", "Switch", "Goto", "Loop", "Callback", "Container", "Destructor")
 
 
-@case
-def of_sixty_four_pairs_the_bad_one_leaks_exactly_that_and_the_good_one_nothing(test):
-    answer = leaks(Waiting(test, [program("leak_pairs")]).tape)
+@each(glibc=None, jemalloc="libjemalloc.so.2", tcmalloc="libtcmalloc_minimal.so.4")
+def of_sixty_four_pairs_the_bad_one_leaks_exactly_that_and_the_good_one_nothing_with(test, library):
+    if library:
+        check_installed_library(library)
+    answer = leaks(Waiting(test, [program("leak_pairs")], env={"LD_PRELOAD": library} if library else {}).tape)
     equal(answer["possibly_lost"], [], "possibly lost")
     found = {}
     for site in answer["definitely_lost"]:

@@ -210,10 +210,16 @@ TEST(Reachability, CallsTheInsideOfABlockKnownWhenProgramsPointThereOnPurpose) {
   test.global(blocks["base"] = heap.add(64), 24);
   heap.pages.put_word(heap.at(blocks["base"]), 0x1'3010);
   heap.pages.put_word(heap.at(blocks["base"], 24), 0x1'3050);
+  for (const std::uint64_t inside : {16, 96, 128}) {
+    const std::uint32_t thrown = blocks["thrown" + std::to_string(inside)] = heap.add(160);
+    test.global(thrown, inside);
+    heap.pages.put_word(heap.at(thrown, 96), 0x474e'5543'432b'2b01); // "GNUCC++", and how it is counted
+  }
   for (int i = 0; i < 16; ++i) test.global(blocks["habit" + std::to_string(i)] = heap.add(80, 7), 11);
   std::map<std::string, std::uint32_t> others;
   for (int i = 0; i < 15; ++i) test.global(others["few" + std::to_string(i)] = heap.add(80, 8), 11);
   test.global(others["plain"] = heap.add(64), 32);
+  test.global(others["not_thrown"] = heap.add(160), 128);
   const Reachability reach = test.reach(), strict = test.reach({.strict = true});
   for (const auto& [name, block] : blocks) {
     EXPECT_EQ(reach.strength(block), PathStrength::KnownInside) << name;
@@ -229,6 +235,26 @@ TEST(Reachability, KnowsTheTableOfAThreadsVariables) {
   test.threads[0].registers[ThreadState::FsBase] = kGlobals + 0x2000;
   test.heap.pages.put_word(kGlobals + 0x2008, test.heap.at(table, 16));
   EXPECT_EQ(test.classes(), "R");
+}
+
+TEST(Reachability, KnowsTheTableOfAThreadWhoseStackIsABlock) {
+  ReachForTest test;
+  const std::uint32_t stack = test.heap.add(8192), table = test.heap.add(320);
+  test.global(stack);
+  test.threads[0].registers[ThreadState::FsBase] = test.heap.at(stack, 6000);
+  test.heap.point(stack, 6008, table, 16);
+  EXPECT_EQ(test.classes(), "RR");
+}
+
+TEST(Reachability, KnowsAnArrayWithoutElementsByTheWordBehindItsCount) {
+  ReachForTest test;
+  const std::uint32_t empty = test.heap.add(8), not_empty = test.heap.add(8), larger = test.heap.add(16);
+  test.global(empty, 8);
+  test.global(not_empty, 8);
+  test.global(larger, 16);
+  test.heap.pages.put_word(test.heap.at(not_empty), 1);
+  EXPECT_EQ(test.classes(), "RPP");
+  EXPECT_EQ(test.classes({.strict = true}), "DDD");
 }
 
 TEST(Reachability, TakesTheStrongestOfSeveralPaths) {

@@ -42,6 +42,20 @@ RootFacts facts_of(const TapeReader& tape, const SnapshotMemory& memory, HeapCur
   return facts;
 }
 
+// Blocks that an allocator has made for itself: what holds them are its own variables, at which nobody looks.
+void add_blocks_of_allocators(const TapeReader& tape, const BlockRanks& ranks, std::vector<std::uint64_t>& in_use) {
+  const std::vector<Module>& modules = tape.modules();
+  if (std::ranges::none_of(modules, [](const Module& module) { return allocator_named(module.path).has_value(); }))
+    return;
+  AllocatorStacks is_allocators(modules, tape.stacks());
+  std::unordered_map<std::uint32_t, bool> known; // by stack
+  for (std::uint32_t block = 0; block < ranks.size(); ++block) {
+    const auto [own, is_new] = known.try_emplace(ranks.group(block));
+    if (is_new) own->second = is_allocators(StackId(ranks.group(block)));
+    if (own->second) in_use.push_back(ranks.begin(block));
+  }
+}
+
 // Of these blocks, by address, those that were released after this event.
 std::vector<std::uint32_t> released_after(const TapeReader& tape, std::uint64_t event,
                                           std::unordered_map<std::uint64_t, std::uint32_t> blocks) {
@@ -70,6 +84,8 @@ Result<std::unique_ptr<SnapshotHeap>> SnapshotHeap::make(const TapeReader& tape,
   Result<BlockRanks> ranks = BlockRanks::of(blocks_of(heap));
   if (!ranks) return ranks.error();
   made->ranks_ = std::move(ranks).value();
+  made->in_use_ = memory.facts().in_flight;
+  add_blocks_of_allocators(tape, *made->ranks_, made->in_use_);
   const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, 8U);
   const bool cpython = !reading.all_words && memory.has_cpython();
   Result<ReferenceGraph> graph =
@@ -91,7 +107,7 @@ const Reachability& SnapshotHeap::reachability() {
 
 Reachability SnapshotHeap::reachability_with(ReachOptions options, LeakTotals& released_later) {
   std::vector<std::uint64_t> in_use(options.in_use.begin(), options.in_use.end());
-  in_use.insert(in_use.end(), memory_.facts().in_flight.begin(), memory_.facts().in_flight.end());
+  in_use.insert(in_use.end(), in_use_.begin(), in_use_.end());
   options.in_use = in_use;
   released_later = {};
   Reachability reach = Reachability::of(view(), *known_, options);

@@ -57,6 +57,7 @@ private:
   SnapshotMemory& memory_;
   std::vector<ThreadState> threads_; // as they were in the program's own code
   std::optional<BlockRanks> ranks_;
+  std::vector<std::uint64_t> in_use_; // blocks that the program has in any case
   std::optional<ReferenceGraph> graph_;
   std::optional<Roots> roots_;
   std::optional<KnownPlaces> known_;
