@@ -1,5 +1,5 @@
 """Programs and surroundings that make a copy of memory hard: the program goes on as if nothing had been, and what is said about its memory is true.
-docs/guide/contents.md is what is promised; cases that need a hand inside the collector are unit tests, see tests/hard_cases.md."""
+Cases that need a hand inside the collector are unit tests, see docs/hard-cases.md."""
 
 import json
 import os
@@ -118,7 +118,7 @@ def an_ordinary_user_gets_the_memory_of_his_program(test):
 
 
 @case
-def a_full_disk_ends_the_tape_not_the_program(test):
+def a_full_disk_ends_the_snapshot_not_the_program(test):
     as_root()
     folder = test.new_tapes_folder()
     if subprocess.run([installed("mount"), "-t", "tmpfs", "-o", "size=4m", "none", str(folder)], check=False).returncode != 0:

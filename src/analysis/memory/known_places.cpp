@@ -77,7 +77,8 @@ private:
     constexpr std::uint64_t kHeader = 16, kUnwinders = 96, kThrown = 128;
     constexpr std::uint64_t kGnu = 0x474e'5543'432b'2b00, kClang = 0x434c'4e47'432b'2b00; // "GNUCC++", "CLNGC++"
     if (bytes < kThrown || (offset != kHeader && offset != kUnwinders && offset != kThrown)) return false;
-    const std::uint64_t language = cursor_.word(heap_.ranks.begin(block_) + kUnwinders).value_or(0) & ~std::uint64_t{0xff};
+    const std::uint64_t language =
+        cursor_.word(heap_.ranks.begin(block_) + kUnwinders).value_or(0) & ~std::uint64_t{0xff};
     return language == kGnu || language == kClang;
   }
 

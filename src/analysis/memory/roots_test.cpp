@@ -199,17 +199,17 @@ TEST(Roots, AreVariablesBesideAStackThatLiesAmongThemAndTheThreadsOwnStack) {
 }
 
 TEST(Roots, AreNotWordsBelowTheStackPointerOfAFunctionThatHasCalledAnother) {
-  ProgramForTest program;
-  program.region(0x7ffe'0000'0000, 0x7ffe'0000'2000, kRw, "[stack]");
-  program.thread(0x7ffe'0000'1000, 0).registers[ThreadState::Rip] = 0x401000;
-  const std::uint32_t below = program.held_by(0x7ffe'0000'0fe0), frame = program.held_by(0x7ffe'0000'1000);
-  EXPECT_EQ(program.holders(program.roots(), below), "S");
-  for (const std::uint64_t returns_to : {0x401000, 0x401001}) { // the latter where a call does not return
-    ProgramForTest called = program;
-    called.heap.pages.put_word(0x7ffe'0000'0ff8, returns_to);
-    const Roots roots = called.roots();
-    EXPECT_EQ(called.holders(roots, below), "") << returns_to;
-    EXPECT_EQ(called.holders(roots, frame), "S") << returns_to;
+  // Where a call does not return, the next instruction is another function's.
+  for (const auto& [returns_to, holders] :
+       {std::pair(0x400000, "S"), std::pair(0x401000, ""), std::pair(0x401001, "")}) {
+    ProgramForTest program;
+    program.region(0x7ffe'0000'0000, 0x7ffe'0000'2000, kRw, "[stack]");
+    program.thread(0x7ffe'0000'1000, 0).registers[ThreadState::Rip] = 0x401000;
+    const std::uint32_t below = program.held_by(0x7ffe'0000'0fe0), frame = program.held_by(0x7ffe'0000'1000);
+    program.heap.pages.put_word(0x7ffe'0000'0ff8, static_cast<std::uint64_t>(returns_to));
+    const Roots roots = program.roots();
+    EXPECT_EQ(program.holders(roots, below), holders) << returns_to;
+    EXPECT_EQ(program.holders(roots, frame), "S") << returns_to;
   }
 }
 
