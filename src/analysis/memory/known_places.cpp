@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
+#include <tuple>
 #include <unordered_map>
+#include <vector>
 
 namespace heaptape {
 
@@ -104,7 +107,7 @@ MayBeVtable vtables_in(std::span<const MappedRange> regions, std::span<const std
   };
 }
 
-KnownPlaces KnownPlaces::of(const HeapView& heap, const MayBeVtable& may_be_vtable) {
+KnownPlaces KnownPlaces::of(const HeapView& heap, const MayBeVtable& may_be_vtable, const MakerOf& maker_of) {
   KnownPlaces known;
   const TableVector<std::uint64_t> places = places_inside(heap);
   std::unordered_map<std::uint64_t, std::uint32_t> counts; // by group and offset
@@ -115,6 +118,7 @@ KnownPlaces KnownPlaces::of(const HeapView& heap, const MayBeVtable& may_be_vtab
   for (const auto& [habit, count] : counts) {
     if (count >= kHabit) known.habits_.insert(habit);
   }
+  if (maker_of) known.add_habits_of_makers(heap.ranks, places, maker_of);
   MemoryCursor cursor(heap.image);
   // The second word of a thread's control block leads behind the first entry of the table of its variables, also when the block lies on a
   // stack that the program made.
@@ -138,6 +142,20 @@ KnownPlaces KnownPlaces::of(const HeapView& heap, const MayBeVtable& may_be_vtab
     if (!known.holds(heap.ranks, block, offset) && inspector.is_known(block, offset)) known.places_.insert(place);
   }
   return known;
+}
+
+void KnownPlaces::add_habits_of_makers(const BlockRanks& ranks, std::span<const std::uint64_t> places,
+                                       const MakerOf& maker_of) {
+  std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>, std::vector<std::uint64_t>>
+      kin; // maker, size, offset
+  for (const std::uint64_t place : places) {
+    const auto block = static_cast<std::uint32_t>(place >> 32), offset = static_cast<std::uint32_t>(place);
+    if (holds(ranks, block, offset)) continue;
+    const std::uint64_t maker = maker_of(ranks.group(block));
+    if (maker != 0) kin[{maker, ranks.bytes(block), offset}].push_back(place);
+  }
+  for (const auto& [what, alike] : kin)
+    if (alike.size() >= kHabit) places_.insert(alike.begin(), alike.end());
 }
 
 void KnownPlaces::mark(const BlockRanks& ranks, ReferenceGraph& graph) const {

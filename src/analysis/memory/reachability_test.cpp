@@ -24,6 +24,7 @@ struct ReachForTest {
   std::vector<ThreadState> threads{1};
   GraphOptions graph_options{};
   std::vector<RootArea> stacks{};
+  MakerOf maker_of{};
 
   void global(std::uint32_t block, std::uint64_t inside = 0) {
     heap.pages.put_word(next_global, heap.at(block, inside));
@@ -43,7 +44,7 @@ struct ReachForTest {
     const Roots roots = Roots::of(facts, heap.image(), heap.ranks(), graph_options.form);
     ReferenceGraph graph = heap.graph(graph_options);
     const HeapView view{heap.image(), heap.ranks(), graph, roots, threads};
-    const KnownPlaces known = KnownPlaces::of(view, vtables_in(regions, names));
+    const KnownPlaces known = KnownPlaces::of(view, vtables_in(regions, names), maker_of);
     if (!options.strict) known.mark(heap.ranks(), graph);
     return Reachability::of(view, known, options);
   }
@@ -227,6 +228,30 @@ TEST(Reachability, CallsTheInsideOfABlockKnownWhenProgramsPointThereOnPurpose) {
     EXPECT_EQ(strict.class_of(block), LeakClass::Possibly) << name;
   }
   for (const auto& [name, block] : others) EXPECT_EQ(reach.class_of(block), LeakClass::Possibly) << name;
+}
+
+TEST(Reachability, KnowsHabitsOfAFunctionThatIsCalledFromManyPlaces) {
+  ReachForTest test;
+  constexpr std::uint32_t kUnknown = 99;
+  test.maker_of = [](std::uint32_t group) { return group == kUnknown ? 0 : std::uint64_t{group % 2 + 0x1000}; };
+  const auto add = [&](int count, std::uint64_t bytes, std::uint64_t inside, std::uint32_t group, bool same_group) {
+    for (int i = 0; i < count; ++i, group += same_group ? 0 : 2) test.global(test.heap.add(bytes, group), inside);
+  };
+  add(16, 128, 24, 2, false);
+  add(15, 128, 24, 3, false); // of another function
+  add(1, 96, 24, 4, false);   // of another size
+  add(1, 128, 32, 4, false);  // elsewhere
+  add(15, 64, 24, kUnknown, true);
+  EXPECT_EQ(test.classes(), std::string(16, 'R') + std::string(15 + 2 + 15, 'P'));
+}
+
+TEST(Reachability, KnowsTheInsideOfABlockAlsoBySecondReferences) {
+  ReachForTest test;
+  const std::uint32_t block = test.heap.add(200);
+  test.global(block, 40);
+  test.global(block, 64);
+  test.heap.point(block, 56, block);
+  EXPECT_EQ(test.classes(), "R");
 }
 
 TEST(Reachability, KnowsTheTableOfAThreadsVariables) {

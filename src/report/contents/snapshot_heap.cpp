@@ -95,7 +95,9 @@ Result<std::unique_ptr<SnapshotHeap>> SnapshotHeap::make(const TapeReader& tape,
   made->threads_ = threads_in_own_code(tape, memory);
   made->roots_ = Roots::of(facts_of(tape, memory, heap, made->threads_), memory.image(), *made->ranks_, reading.form);
   const RootFacts facts{.regions = memory.facts().regions, .names = tape.snapshots().names().texts()};
-  made->known_ = KnownPlaces::of(made->view(), vtables_in(facts.regions, facts.names));
+  made->known_ = KnownPlaces::of(made->view(), vtables_in(facts.regions, facts.names), [&](std::uint32_t stack) {
+    return stack < tape.stacks().size() ? tape.stacks()[stack].pc : 0;
+  });
   made->known_->mark(*made->ranks_, *made->graph_);
   return made;
 }
