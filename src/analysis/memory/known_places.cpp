@@ -130,6 +130,11 @@ KnownPlaces KnownPlaces::of(const HeapView& heap, const MayBeVtable& may_be_vtab
   }
   for (const RootWord& word : heap.roots.words()) {
     const RootRange& range = heap.roots.ranges()[word.range];
+    // A stack that nobody knows as one; the first and the third word of the control block lead to itself.
+    const std::uint64_t control_block = word.address - kWord;
+    if (word.offset == 2 * kWord && range.kind != RootKind::Registers && cursor.word(control_block) == control_block &&
+        cursor.word(word.address + kWord) == control_block)
+      known.places_.insert(key(word.block, word.offset));
     if (range.kind != RootKind::ThreadLocal) continue;
     // Of a thread that has ended nothing else is looked at.
     const std::uint64_t second_word =

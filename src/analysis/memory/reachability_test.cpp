@@ -369,6 +369,7 @@ TEST(Reachability, KeepsTheTableOfVariablesOfAThreadThatHasEndedAndNothingElse) 
   heap.pages.put_word(kBlock + 8, heap.at(table, 16));
   heap.pages.put_word(kBlock + 16, kBlock);
   heap.pages.put_word(kBlock - 64, heap.at(variable));
+  EXPECT_EQ(test.classes(), "RR") << "it is not known to be a stack";
   test.stacks.push_back({kEnded, kEnded + 0x2000});
   EXPECT_EQ(test.classes(), "RD");
 }
