@@ -1,8 +1,9 @@
 """Whether the classes of lost blocks are true: programs that know the class of each of their blocks."""
 
 import json
+import re
 
-from harness import check, case, each, equal, main, program
+from harness import case, check, check_installed_library, each, equal, main, program
 from tape import demand
 from waiting import Waiting
 
@@ -49,9 +50,11 @@ PAIRS = {
 WAYS = ("Plain", "Condition", "Switch", "Goto", "Loop", "Callback", "Container", "Destructor")
 
 
-@case
-def of_sixty_four_pairs_the_bad_one_leaks_exactly_that_and_the_good_one_nothing(test):
-    answer = leaks(Waiting(test, [program("leak_pairs")]).tape)
+@each(glibc=None, jemalloc="libjemalloc.so.2", tcmalloc="libtcmalloc_minimal.so.4")
+def of_sixty_four_pairs_the_bad_one_leaks_exactly_that_and_the_good_one_nothing_with(test, library):
+    if library:
+        check_installed_library(library)
+    answer = leaks(Waiting(test, [program("leak_pairs")], env={"LD_PRELOAD": library} if library else {}).tape)
     equal(answer["possibly_lost"], [], "possibly lost")
     found = {}
     for site in answer["definitely_lost"]:
@@ -60,6 +63,19 @@ def of_sixty_four_pairs_the_bad_one_leaks_exactly_that_and_the_good_one_nothing(
         found[name] = (site["blocks"], *(site[key] for key in ("bytes", "indirect_blocks", "indirect_bytes")))
     equal(found, {f"bad<{kind}, {way}>": (1, *sums) for kind, sums in PAIRS.items() for way in WAYS}, "what leaks")
     equal(answer["only_from_stacks_blocks"], 0, "blocks that a stale word seems to lead to")
+
+
+# Of a program that ends at once: what the last calls have left on the stack lies where exit() has its own frames.
+@each(**{half: half for half in ("bad", "good")})
+def words_that_are_left_over_hide_nothing_at_the_end_of_the_one_that_is(test, half):
+    for kind, (size, *below) in PAIRS.items():
+        for way in WAYS:
+            word = re.sub("(?<!^)([A-Z])", r"_\1", kind).lower()
+            outcome = test.record([program("leak_pairs"), half, word, way.lower()], options=("--leaks",))
+            answer = leaks(outcome.tapes[0].path)
+            found = [[site[key] for key in ("blocks", "bytes", "indirect_blocks", "indirect_bytes")] for site in answer["definitely_lost"]]
+            equal(found, [[1, size, *below]] if half == "bad" else [], f"{half} {kind} {way}")
+            equal(answer["possibly_lost"], [], f"possibly lost, {half} {kind} {way}")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,9 @@
 """The C library's exact behaviour under the recorder, one event per logical allocation, and every stage of a process."""
 
-import subprocess
 from collections import Counter
 
-from harness import LIBRARY, PROGRAMS, Skip, case, check, each, equal, installed, main, program
+from harness import LIBRARY, PROGRAMS, Skip, case, check, check_installed_library, each, equal, installed, main, program
 from symbols import Functions
-from tape import HANG_SECONDS
 
 
 @each(c_functions="libc_odd_cases", operator_new="cpp_odd_cases", a_replaced_operator_new="own_new")
@@ -105,13 +103,6 @@ def each_new_block_is_recorded_once(test, library):
             live.pop(event.address, None)
     left = Counter(size for size in live.values() if size in made)
     equal(left, {701: 7, 70002: 7, 703: 7}, "blocks that are left at the end")
-
-
-def check_installed_library(name):
-    """By preloading it: some refuse to be loaded later."""
-    result = subprocess.run([installed("true")], env={"LD_PRELOAD": name}, capture_output=True, timeout=HANG_SECONDS, check=False)
-    if b"cannot be preloaded" in result.stderr:
-        raise Skip(f"{name} is not installed")
 
 
 STAGES = {1001: "preinit", 1002: "constructor", 1003: "library constructor", 1004: "global constructor", 1005: "main",

@@ -68,6 +68,13 @@ def installed(*names):
     return paths[0] if len(paths) == 1 else paths
 
 
+def check_installed_library(name):
+    """Of a library that is to be preloaded: some refuse to be loaded later."""
+    result = subprocess.run([installed("true")], env={"LD_PRELOAD": name}, capture_output=True, timeout=HANG_SECONDS, check=False)
+    if b"cannot be preloaded" in result.stderr:
+        raise Skip(f"{name} is not installed")
+
+
 def program(name):
     """A program of tests/programs."""
     path = PROGRAMS / name

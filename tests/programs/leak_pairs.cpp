@@ -36,7 +36,8 @@ struct Named {
 
 struct Malloc {
   static constexpr std::string_view kName = "malloc";
-  static char* make() { return static_cast<char*>(std::malloc(100)); }
+  // Written to: what the allocator leaves in new memory may be addresses.
+  static char* make() { return static_cast<char*>(std::memset(std::malloc(100), 'x', 100)); }
   static void release(char* data) { std::free(data); }
 };
 struct Calloc {
@@ -209,6 +210,10 @@ template <class Kind, class Flow>
 [[gnu::noinline]] void wipe() {
   volatile char room[16384];
   for (volatile char& byte : room) byte = 0;
+  asm volatile("xor %%r8d, %%r8d\n xor %%r9d, %%r9d\n xor %%r10d, %%r10d\n xor %%r11d, %%r11d"
+               :
+               :
+               : "r8", "r9", "r10", "r11", "cc");
   if (__builtin_cpu_supports("avx")) asm volatile("vzeroall" : : : "memory");
 }
 

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
+#include <tuple>
 #include <unordered_map>
+#include <vector>
 
 namespace heaptape {
 
@@ -44,7 +47,7 @@ public:
     if ((offset == 2 * kWord || offset == 4 * kWord) && heap_.graph.options().cpython)
       return true; // behind the collector's links
     if (offset == 3 * kWord && is_string_header(bytes)) return true;
-    return is_second_base(block, offset) || keeps_start(block, offset);
+    return is_second_base(block, offset) || keeps_start(block, offset) || is_exception(bytes, offset);
   }
 
 private:
@@ -71,6 +74,17 @@ private:
     return false;
   }
 
+  // libstdc++ and libc++ put a count of references and a header in front of what is thrown; its last part, for the unwinder, begins with the
+  // name of the language.
+  bool is_exception(std::uint64_t bytes, std::uint32_t offset) {
+    constexpr std::uint64_t kHeader = 16, kUnwinders = 96, kThrown = 128;
+    constexpr std::uint64_t kGnu = 0x474e'5543'432b'2b00, kClang = 0x434c'4e47'432b'2b00; // "GNUCC++", "CLNGC++"
+    if (bytes < kThrown || (offset != kHeader && offset != kUnwinders && offset != kThrown)) return false;
+    const std::uint64_t language =
+        cursor_.word(heap_.ranks.begin(block_) + kUnwinders).value_or(0) & ~std::uint64_t{0xff};
+    return language == kGnu || language == kClang;
+  }
+
   const HeapView& heap_;
   MemoryCursor cursor_;
   const MayBeVtable& may_be_vtable_;
@@ -93,7 +107,7 @@ MayBeVtable vtables_in(std::span<const MappedRange> regions, std::span<const std
   };
 }
 
-KnownPlaces KnownPlaces::of(const HeapView& heap, const MayBeVtable& may_be_vtable) {
+KnownPlaces KnownPlaces::of(const HeapView& heap, const MayBeVtable& may_be_vtable, const MakerOf& maker_of) {
   KnownPlaces known;
   const TableVector<std::uint64_t> places = places_inside(heap);
   std::unordered_map<std::uint64_t, std::uint32_t> counts; // by group and offset
@@ -104,9 +118,23 @@ KnownPlaces KnownPlaces::of(const HeapView& heap, const MayBeVtable& may_be_vtab
   for (const auto& [habit, count] : counts) {
     if (count >= kHabit) known.habits_.insert(habit);
   }
-  // The second word of a thread's control block leads behind the first entry of the table of its variables.
+  if (maker_of) known.add_habits_of_makers(heap.ranks, places, maker_of);
+  MemoryCursor cursor(heap.image);
+  // The second word of a thread's control block leads behind the first entry of the table of its variables, also when the block lies on a
+  // stack that the program made.
+  for (const ThreadState& thread : heap.threads) {
+    const std::uint64_t table = cursor.word(thread[ThreadState::FsBase] + kWord).value_or(0);
+    const std::uint32_t block = heap.ranks.find(table);
+    if (block != BlockRanks::kNone)
+      known.places_.insert(key(block, static_cast<std::uint32_t>(table - heap.ranks.begin(block))));
+  }
   for (const RootWord& word : heap.roots.words()) {
     const RootRange& range = heap.roots.ranges()[word.range];
+    // A stack that nobody knows as one; the first and the third word of the control block lead to itself.
+    const std::uint64_t control_block = word.address - kWord;
+    if (word.offset == 2 * kWord && range.kind != RootKind::Registers && cursor.word(control_block) == control_block &&
+        cursor.word(word.address + kWord) == control_block)
+      known.places_.insert(key(word.block, word.offset));
     if (range.kind != RootKind::ThreadLocal) continue;
     // Of a thread that has ended nothing else is looked at.
     const std::uint64_t second_word =
@@ -119,6 +147,20 @@ KnownPlaces KnownPlaces::of(const HeapView& heap, const MayBeVtable& may_be_vtab
     if (!known.holds(heap.ranks, block, offset) && inspector.is_known(block, offset)) known.places_.insert(place);
   }
   return known;
+}
+
+void KnownPlaces::add_habits_of_makers(const BlockRanks& ranks, std::span<const std::uint64_t> places,
+                                       const MakerOf& maker_of) {
+  std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>, std::vector<std::uint64_t>>
+      kin; // maker, size, offset
+  for (const std::uint64_t place : places) {
+    const auto block = static_cast<std::uint32_t>(place >> 32), offset = static_cast<std::uint32_t>(place);
+    if (holds(ranks, block, offset)) continue;
+    const std::uint64_t maker = maker_of(ranks.group(block));
+    if (maker != 0) kin[{maker, ranks.bytes(block), offset}].push_back(place);
+  }
+  for (const auto& [what, alike] : kin)
+    if (alike.size() >= kHabit) places_.insert(alike.begin(), alike.end());
 }
 
 void KnownPlaces::mark(const BlockRanks& ranks, ReferenceGraph& graph) const {

@@ -12,6 +12,13 @@ constexpr auto kDoubtful = static_cast<std::uint8_t>(PathStrength::Doubtful);
 constexpr std::uint32_t kNoBlock = BlockRanks::kNone;
 constexpr unsigned kRounds = 8; // of second looks: what is found may hide more
 
+// operator new[] for no elements that have destructors: their number, 0, is all that there is, and the array begins behind it.
+bool is_empty_array(const HeapView& heap, const DoubtfulReference& reference) {
+  constexpr std::uint64_t kCookie = 8;
+  return reference.behind && heap.ranks.bytes(reference.block) == kCookie &&
+         MemoryCursor(heap.image).word(heap.ranks.begin(reference.block)) == std::uint64_t{0};
+}
+
 } // namespace
 
 // Marks from the strongest references to the weakest, so that each block is gone through once, at its best.
@@ -114,6 +121,10 @@ Reachability Reachability::of(const HeapView& heap, const KnownPlaces& known, co
       std::fill(wanted.begin(), wanted.end(), std::uint8_t{0});
       for (const DoubtfulReference& reference : found) {
         if (reach.state_[reference.block] != kNone) continue;
+        if (is_empty_array(heap, reference)) {
+          marker.add(reference.block, static_cast<std::uint8_t>(PathStrength::KnownInside));
+          continue;
+        }
         marker.add(reference.block, kDoubtful);
         reach.doubtful_.push_back(reference);
       }

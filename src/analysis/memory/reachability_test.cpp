@@ -24,6 +24,7 @@ struct ReachForTest {
   std::vector<ThreadState> threads{1};
   GraphOptions graph_options{};
   std::vector<RootArea> stacks{};
+  MakerOf maker_of{};
 
   void global(std::uint32_t block, std::uint64_t inside = 0) {
     heap.pages.put_word(next_global, heap.at(block, inside));
@@ -43,7 +44,7 @@ struct ReachForTest {
     const Roots roots = Roots::of(facts, heap.image(), heap.ranks(), graph_options.form);
     ReferenceGraph graph = heap.graph(graph_options);
     const HeapView view{heap.image(), heap.ranks(), graph, roots, threads};
-    const KnownPlaces known = KnownPlaces::of(view, vtables_in(regions, names));
+    const KnownPlaces known = KnownPlaces::of(view, vtables_in(regions, names), maker_of);
     if (!options.strict) known.mark(heap.ranks(), graph);
     return Reachability::of(view, known, options);
   }
@@ -210,10 +211,16 @@ TEST(Reachability, CallsTheInsideOfABlockKnownWhenProgramsPointThereOnPurpose) {
   test.global(blocks["base"] = heap.add(64), 24);
   heap.pages.put_word(heap.at(blocks["base"]), 0x1'3010);
   heap.pages.put_word(heap.at(blocks["base"], 24), 0x1'3050);
+  for (const std::uint64_t inside : {16, 96, 128}) {
+    const std::uint32_t thrown = blocks["thrown" + std::to_string(inside)] = heap.add(160);
+    test.global(thrown, inside);
+    heap.pages.put_word(heap.at(thrown, 96), 0x474e'5543'432b'2b01); // "GNUCC++", and how it is counted
+  }
   for (int i = 0; i < 16; ++i) test.global(blocks["habit" + std::to_string(i)] = heap.add(80, 7), 11);
   std::map<std::string, std::uint32_t> others;
   for (int i = 0; i < 15; ++i) test.global(others["few" + std::to_string(i)] = heap.add(80, 8), 11);
   test.global(others["plain"] = heap.add(64), 32);
+  test.global(others["not_thrown"] = heap.add(160), 128);
   const Reachability reach = test.reach(), strict = test.reach({.strict = true});
   for (const auto& [name, block] : blocks) {
     EXPECT_EQ(reach.strength(block), PathStrength::KnownInside) << name;
@@ -223,12 +230,56 @@ TEST(Reachability, CallsTheInsideOfABlockKnownWhenProgramsPointThereOnPurpose) {
   for (const auto& [name, block] : others) EXPECT_EQ(reach.class_of(block), LeakClass::Possibly) << name;
 }
 
+TEST(Reachability, KnowsHabitsOfAFunctionThatIsCalledFromManyPlaces) {
+  ReachForTest test;
+  constexpr std::uint32_t kUnknown = 99;
+  test.maker_of = [](std::uint32_t group) { return group == kUnknown ? 0 : std::uint64_t{group % 2 + 0x1000}; };
+  const auto add = [&](int count, std::uint64_t bytes, std::uint64_t inside, std::uint32_t group, bool same_group) {
+    for (int i = 0; i < count; ++i, group += same_group ? 0 : 2) test.global(test.heap.add(bytes, group), inside);
+  };
+  add(16, 128, 24, 2, false);
+  add(15, 128, 24, 3, false); // of another function
+  add(1, 96, 24, 4, false);   // of another size
+  add(1, 128, 32, 4, false);  // elsewhere
+  add(15, 64, 24, kUnknown, true);
+  EXPECT_EQ(test.classes(), std::string(16, 'R') + std::string(15 + 2 + 15, 'P'));
+}
+
+TEST(Reachability, KnowsTheInsideOfABlockAlsoBySecondReferences) {
+  ReachForTest test;
+  const std::uint32_t block = test.heap.add(200);
+  test.global(block, 40);
+  test.global(block, 64);
+  test.heap.point(block, 56, block);
+  EXPECT_EQ(test.classes(), "R");
+}
+
 TEST(Reachability, KnowsTheTableOfAThreadsVariables) {
   ReachForTest test;
   const std::uint32_t table = test.heap.add(320);
   test.threads[0].registers[ThreadState::FsBase] = kGlobals + 0x2000;
   test.heap.pages.put_word(kGlobals + 0x2008, test.heap.at(table, 16));
   EXPECT_EQ(test.classes(), "R");
+}
+
+TEST(Reachability, KnowsTheTableOfAThreadWhoseStackIsABlock) {
+  ReachForTest test;
+  const std::uint32_t stack = test.heap.add(8192), table = test.heap.add(320);
+  test.global(stack);
+  test.threads[0].registers[ThreadState::FsBase] = test.heap.at(stack, 6000);
+  test.heap.point(stack, 6008, table, 16);
+  EXPECT_EQ(test.classes(), "RR");
+}
+
+TEST(Reachability, KnowsAnArrayWithoutElementsByTheWordBehindItsCount) {
+  ReachForTest test;
+  const std::uint32_t empty = test.heap.add(8), not_empty = test.heap.add(8), larger = test.heap.add(16);
+  test.global(empty, 8);
+  test.global(not_empty, 8);
+  test.global(larger, 16);
+  test.heap.pages.put_word(test.heap.at(not_empty), 1);
+  EXPECT_EQ(test.classes(), "RPP");
+  EXPECT_EQ(test.classes({.strict = true}), "DDD");
 }
 
 TEST(Reachability, TakesTheStrongestOfSeveralPaths) {
@@ -318,6 +369,7 @@ TEST(Reachability, KeepsTheTableOfVariablesOfAThreadThatHasEndedAndNothingElse) 
   heap.pages.put_word(kBlock + 8, heap.at(table, 16));
   heap.pages.put_word(kBlock + 16, kBlock);
   heap.pages.put_word(kBlock - 64, heap.at(variable));
+  EXPECT_EQ(test.classes(), "RR") << "it is not known to be a stack";
   test.stacks.push_back({kEnded, kEnded + 0x2000});
   EXPECT_EQ(test.classes(), "RD");
 }

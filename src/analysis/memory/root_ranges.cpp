@@ -39,6 +39,11 @@ public:
       all_stopped = all_stopped && facts_.threads[i].stopped;
       if (facts_.threads[i].stopped) add_thread(i);
     }
+    for (std::uint32_t i = 0; i < facts_.regions.size(); ++i) {
+      // Of the first thread; it may be on another one just now.
+      if (is_main_stack(i) && !stack_of_[i])
+        claim(RootKind::Stack, facts_.regions[i].begin, facts_.regions[i].end, kNone, i);
+    }
     for (const RootArea& stack : facts_.stacks) {
       claim_kept_table(stack);
       if (!all_stopped) claim(RootKind::Stack, stack.begin, stack.end, kNone, region_at(stack.begin));
@@ -82,7 +87,7 @@ private:
   void add_thread(std::uint32_t number) {
     const ThreadState& thread = facts_.threads[number];
     const std::uint64_t fs = thread[ThreadState::FsBase];
-    const std::uint64_t rsp = less(thread[ThreadState::Rsp], kRedZone) & ~(kWord - 1);
+    const std::uint64_t rsp = lowest_in_use(thread);
     const std::uint32_t home = region_at(fs), region = region_at(thread[ThreadState::Rsp]);
     if (home != kNone) {
       const MappedRange& in = facts_.regions[home];
@@ -92,6 +97,9 @@ private:
     if (region == kNone) return;
     const MappedRange& in = facts_.regions[region];
     if (is_main_stack(region)) return claim_stack(std::max(in.begin, rsp), in.end, number, region);
+    claim_home(home, region, fs, number);
+    if (has_variables(region)) // an array of the program, among others
+      return claim(RootKind::Stack, rsp, std::min(in.end, fs > rsp ? fs : in.end), number, region);
     if (region == home && rsp < fs) { // of a thread that pthread_create made: its variables lie on top
       return claim_stack(std::max(in.begin, rsp), fs, number, region);
     }
@@ -103,9 +111,26 @@ private:
     }
     // An alternate stack, a coroutine's: where it begins is not known, nor how far the thread's own stack is in use.
     claim_stack(in.begin, in.end, number, region);
-    if (home != kNone && home != region && is_thread_stack(home)) {
+  }
+  // The thread's own stack, when it is on another one.
+  void claim_home(std::uint32_t home, std::uint32_t region, std::uint64_t fs, std::uint32_t number) {
+    if (home != kNone && home != region && is_thread_stack(home))
       claim_stack(facts_.regions[home].begin, fs, number, home);
-    }
+  }
+  // Variables of a module, zeroed ones too.
+  bool has_variables(std::uint32_t region) const {
+    const auto follows = [&](std::uint32_t i) {
+      return i > 0 && is_file(i - 1) && facts_.regions[i - 1].end == facts_.regions[i].begin;
+    };
+    return is_file(region) || (name_of(region).empty() && follows(region));
+  }
+  // A function that calls others has nothing below its stack pointer: there lies where the last call returns to.
+  std::uint64_t lowest_in_use(const ThreadState& thread) {
+    const std::uint64_t rsp = thread[ThreadState::Rsp], rip = thread[ThreadState::Rip];
+    const auto below = cursor_.word(rsp - kWord);
+    const bool has_called =
+        below && rip != 0 && (*below == rip || *below == rip + 1); // the latter: a call without return
+    return (has_called ? rsp : less(rsp, kRedZone)) & ~(kWord - 1);
   }
   // glibc keeps the stack of a thread that has ended for the next one, and with it the table of where its variables lie. The thread's
   // control block, near the upper end, knows it by its second word, and itself by the first and the third.
@@ -149,10 +174,7 @@ private:
       if (is_file(number) && (region.permissions & kMapShared) == 0) module_ = number;
       return;
     }
-    if (is_main_stack(number)) {
-      if (!stack_of_[number]) claim(RootKind::Stack, region.begin, region.end, kNone, number);
-      return;
-    }
+    if (is_main_stack(number)) return;
     if (is_file(number)) return add_file(number);
     if (!name.empty() && !name.starts_with("[anon")) return; // the heap, and the kernel's own
     if ((region.permissions & kMapExecute) != 0) return claim(RootKind::Code, region.begin, region.end, kNone, number);

@@ -9,7 +9,9 @@ Roots Roots::of(const RootFacts& facts, const MemoryImage& image, const BlockRan
   Roots roots;
   roots.ranges_ = root_ranges(facts, image, ranks);
   TableVector<std::uint8_t> seen(ranks.size());
-  std::unordered_set<std::uint64_t> seen_weak; // block, range; few words lie on stacks
+  std::unordered_set<std::uint64_t> seen_inside;                     // block, place
+  constexpr std::uint8_t kStart = 1, kOnePlace = 2, kMostPlaces = 8; // in `seen`
+  std::unordered_set<std::uint64_t> seen_weak;                       // block, range; few words lie on stacks
   struct Place {
     std::uint32_t range;
     std::uint64_t address;
@@ -18,14 +20,17 @@ Roots Roots::of(const RootFacts& facts, const MemoryImage& image, const BlockRan
   WordBatch batch(ranks, form, [&](std::uint64_t tag, std::uint32_t block, std::uint64_t offset) {
     const Place place = places[tag];
     const bool to_start = offset == 0;
+    const auto inside = static_cast<std::uint32_t>(std::min<std::uint64_t>(offset, ~std::uint32_t{}));
     if (heaptape::is_weak(roots.ranges_[place.range].kind)) {
       if (!seen_weak.insert(std::uint64_t{block} << 32 | std::uint64_t{place.range} << 1 | to_start).second) return;
+    } else if (to_start) {
+      if ((seen[block] & kStart) != 0) return;
+      seen[block] |= kStart;
     } else {
-      const std::uint8_t bit = to_start ? 1 : 2;
-      if ((seen[block] & bit) != 0) return;
-      seen[block] |= bit;
+      if (seen[block] >= kMostPlaces * kOnePlace) return;
+      if (!seen_inside.insert(std::uint64_t{block} << 32 | inside).second) return;
+      seen[block] = static_cast<std::uint8_t>(seen[block] + kOnePlace);
     }
-    const auto inside = static_cast<std::uint32_t>(std::min<std::uint64_t>(offset, ~std::uint32_t{}));
     roots.words_.push_back({place.address, block, inside, place.range});
   });
   const bool plain = form == PointerForm();

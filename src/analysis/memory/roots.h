@@ -35,8 +35,8 @@ public:
   static Roots of(const RootFacts& facts, const MemoryImage& image, const BlockRanks& ranks, PointerForm form = {});
 
   std::span<const RootRange> ranges() const { return ranges_; }
-  // In order of ranges. Of the words that lead to the same block only the first is kept, separately for its start and its inside, and for
-  // each stack and the registers of each thread.
+  // In order of ranges. Of the words that lead to the same place only the first is kept, and at most eight places inside of a block; for
+  // each stack and the registers of each thread one word to a block's start and one to its inside.
   std::span<const RootWord> words() const { return words_; }
   bool is_weak(const RootWord& word) const { return heaptape::is_weak(ranges_[word.range].kind); }
 

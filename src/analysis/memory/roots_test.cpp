@@ -174,6 +174,45 @@ TEST(Roots, KeepABlockAliveInWhichAThreadHasItsStack) {
   EXPECT_EQ(program.holders(program.roots(), stack), "R");
 }
 
+TEST(Roots, AreAllOfTheFirstThreadsStackWhileItIsOnABlock) {
+  ProgramForTest program;
+  program.region(0x7ffe'0000'0000, 0x7ffe'0000'1000, kRw, "[stack]");
+  program.facts.stacks = {{0x7ffe'0000'0000, 0x7ffe'0000'1000}};
+  program.thread(program.heap.at(program.heap.add(4096), 2000), 0);
+  const std::uint32_t held = program.held_by(0x7ffe'0000'0008);
+  EXPECT_EQ(program.holders(program.roots(), held), "S");
+}
+
+TEST(Roots, AreVariablesBesideAStackThatLiesAmongThemAndTheThreadsOwnStack) {
+  ProgramForTest program;
+  program.region(0x12000, 0x13000, kRw, "/bin/victim");
+  program.region(0x13000, 0x18000, kRw);
+  program.region(0x7000'0000'0000, 0x7000'0000'1000, 0);
+  program.region(0x7000'0000'1000, 0x7000'0000'4000, kRw);
+  program.thread(0x15000, 0x7000'0000'3700);
+  const std::uint32_t before = program.held_by(0x13008), frame = program.held_by(0x15008),
+                      own = program.held_by(0x7000'0000'1008);
+  const Roots roots = program.roots();
+  EXPECT_EQ(program.holders(roots, before), "G");
+  EXPECT_EQ(program.holders(roots, frame), "S");
+  EXPECT_EQ(program.holders(roots, own), "S");
+}
+
+TEST(Roots, AreNotWordsBelowTheStackPointerOfAFunctionThatHasCalledAnother) {
+  // Where a call does not return, the next instruction is another function's.
+  for (const auto& [returns_to, holders] :
+       {std::pair(0x400000, "S"), std::pair(0x401000, ""), std::pair(0x401001, "")}) {
+    ProgramForTest program;
+    program.region(0x7ffe'0000'0000, 0x7ffe'0000'2000, kRw, "[stack]");
+    program.thread(0x7ffe'0000'1000, 0).registers[ThreadState::Rip] = 0x401000;
+    const std::uint32_t below = program.held_by(0x7ffe'0000'0fe0), frame = program.held_by(0x7ffe'0000'1000);
+    program.heap.pages.put_word(0x7ffe'0000'0ff8, static_cast<std::uint64_t>(returns_to));
+    const Roots roots = program.roots();
+    EXPECT_EQ(program.holders(roots, below), holders) << returns_to;
+    EXPECT_EQ(program.holders(roots, frame), "S") << returns_to;
+  }
+}
+
 TEST(Roots, AreNotTheAllocatorsMemoryNorStacksOfEndedThreads) {
   ProgramForTest program;
   program.region(0x6000'0000'0000, 0x6000'0004'0000, kRw);

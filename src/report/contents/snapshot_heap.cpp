@@ -8,6 +8,7 @@
 #include "analysis/heap/allocator_code.h"
 #include "analysis/space/address_space.h"
 #include "base/path_text.h"
+#include "report/contents/ending_threads.h"
 
 namespace heaptape {
 
@@ -22,11 +23,12 @@ std::vector<HeapBlock> blocks_of(HeapCursor& heap) {
   return blocks;
 }
 
-RootFacts facts_of(const TapeReader& tape, const SnapshotMemory& memory, HeapCursor& heap) {
+RootFacts facts_of(const TapeReader& tape, const SnapshotMemory& memory, HeapCursor& heap,
+                   std::span<const ThreadState> threads) {
   RootFacts facts;
   facts.regions = memory.facts().regions;
   facts.names = tape.snapshots().names().texts();
-  facts.threads = memory.facts().threads;
+  facts.threads = threads;
   for (const SpaceRange& range : address_space_at(tape, heap.state(), memory.facts().time_us).ranges) {
     if (range.kind == RangeKind::MainHeap || range.kind == RangeKind::ThreadArena)
       facts.arenas.push_back({range.begin, range.end});
@@ -38,6 +40,20 @@ RootFacts facts_of(const TapeReader& tape, const SnapshotMemory& memory, HeapCur
     if (piece.anonymous && !is_allocators(piece.stack)) facts.own.push_back({begin, piece.end});
   }
   return facts;
+}
+
+// Blocks that an allocator has made for itself: what holds them are its own variables, at which nobody looks.
+void add_blocks_of_allocators(const TapeReader& tape, const BlockRanks& ranks, std::vector<std::uint64_t>& in_use) {
+  const std::vector<Module>& modules = tape.modules();
+  if (std::ranges::none_of(modules, [](const Module& module) { return allocator_named(module.path).has_value(); }))
+    return;
+  AllocatorStacks is_allocators(modules, tape.stacks());
+  std::unordered_map<std::uint32_t, bool> known; // by stack
+  for (std::uint32_t block = 0; block < ranks.size(); ++block) {
+    const auto [own, is_new] = known.try_emplace(ranks.group(block));
+    if (is_new) own->second = is_allocators(StackId(ranks.group(block)));
+    if (own->second) in_use.push_back(ranks.begin(block));
+  }
 }
 
 // Of these blocks, by address, those that were released after this event.
@@ -70,15 +86,20 @@ Result<std::unique_ptr<SnapshotHeap>> SnapshotHeap::make(const TapeReader& tape,
   Result<BlockRanks> ranks = ranks_of(heap);
   if (!ranks) return ranks.error();
   made->ranks_ = std::move(ranks).value();
+  made->in_use_ = memory.facts().in_flight;
+  add_blocks_of_allocators(tape, *made->ranks_, made->in_use_);
   const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, 8U);
   const bool cpython = !reading.all_words && memory.has_cpython();
   Result<ReferenceGraph> graph =
       ReferenceGraph::of(memory.image(), *made->ranks_, {.threads = threads, .form = reading.form, .cpython = cpython});
   if (!graph) return graph.error();
   made->graph_ = std::move(graph).value();
-  made->roots_ = Roots::of(facts_of(tape, memory, heap), memory.image(), *made->ranks_, reading.form);
+  made->threads_ = threads_in_own_code(tape, memory);
+  made->roots_ = Roots::of(facts_of(tape, memory, heap, made->threads_), memory.image(), *made->ranks_, reading.form);
   const RootFacts facts{.regions = memory.facts().regions, .names = tape.snapshots().names().texts()};
-  made->known_ = KnownPlaces::of(made->view(), vtables_in(facts.regions, facts.names));
+  made->known_ = KnownPlaces::of(made->view(), vtables_in(facts.regions, facts.names), [&](std::uint32_t stack) {
+    return stack < tape.stacks().size() ? tape.stacks()[stack].pc : 0;
+  });
   made->known_->mark(*made->ranks_, *made->graph_);
   return made;
 }
@@ -90,7 +111,7 @@ const Reachability& SnapshotHeap::reachability() {
 
 Reachability SnapshotHeap::reachability_with(ReachOptions options, LeakTotals& released_later) {
   std::vector<std::uint64_t> in_use(options.in_use.begin(), options.in_use.end());
-  in_use.insert(in_use.end(), memory_.facts().in_flight.begin(), memory_.facts().in_flight.end());
+  in_use.insert(in_use.end(), in_use_.begin(), in_use_.end());
   options.in_use = in_use;
   released_later = {};
   Reachability reach = Reachability::of(view(), *known_, options);

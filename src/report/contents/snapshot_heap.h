@@ -39,7 +39,7 @@ public:
                                                     const HeapReading& reading = {});
 
   const BlockRanks& ranks() const { return *ranks_; }
-  HeapView view() const { return {memory_.image(), *ranks_, *graph_, *roots_, memory_.facts().threads}; }
+  HeapView view() const { return {memory_.image(), *ranks_, *graph_, *roots_, threads_}; }
   const Roots& roots() const { return *roots_; }
   StackId stack_of(std::uint32_t block) const { return StackId(ranks_->group(block)); }
   SnapshotMemory& memory() { return memory_; }
@@ -58,7 +58,9 @@ private:
 
   const TapeReader& tape_;
   SnapshotMemory& memory_;
+  std::vector<ThreadState> threads_; // as they were in the program's own code
   std::optional<BlockRanks> ranks_;
+  std::vector<std::uint64_t> in_use_; // blocks that the program has in any case
   std::optional<ReferenceGraph> graph_;
   std::optional<Roots> roots_;
   std::optional<KnownPlaces> known_;

@@ -43,8 +43,8 @@ public:
     for (std::size_t i = 0; i < kUnwindRegisters; ++i) registers_[i] = thread[kByNumber[i]];
   }
 
-  ThreadFrames run() {
-    while (answer_.frames.size() < kMostFrames) {
+  ThreadFrames run(std::size_t most = kMostFrames) {
+    while (answer_.frames.size() < most) {
       StackFrame& frame = answer_.frames.emplace_back();
       frame.pc = registers_[kUnwindReturn];
       frame.begin = frame.end = registers_[kUnwindRsp];
@@ -57,6 +57,7 @@ public:
     answer_.end = FramesEnd::TooDeep;
     return std::move(answer_);
   }
+  const Registers& registers() const { return registers_; }
 
 private:
   bool ends() { return false; }
@@ -252,6 +253,15 @@ private:
 
 ThreadFrames unwind_thread(const ThreadState& thread, SnapshotMemory& memory, ModuleTables& tables) {
   return Walk(thread, memory, tables).run();
+}
+
+std::optional<ThreadState> without_frames(const ThreadState& thread, std::size_t frames, SnapshotMemory& memory,
+                                          ModuleTables& tables) {
+  Walk walk(thread, memory, tables);
+  if (walk.run(frames).end != FramesEnd::TooDeep) return std::nullopt;
+  ThreadState caller = thread;
+  for (std::size_t i = 0; i < kUnwindRegisters; ++i) caller.registers[kByNumber[i]] = walk.registers()[i];
+  return caller;
 }
 
 } // namespace heaptape

@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,5 +51,8 @@ struct ThreadFrames {
 
 // Of a thread that was stopped.
 ThreadFrames unwind_thread(const ThreadState& thread, SnapshotMemory& memory, ModuleTables& tables);
+// The thread without this many of its innermost frames, with the registers that they keep for their callers; nullopt: it has not so many.
+std::optional<ThreadState> without_frames(const ThreadState& thread, std::size_t frames, SnapshotMemory& memory,
+                                          ModuleTables& tables);
 
 } // namespace heaptape
