@@ -32,12 +32,13 @@ public:
     std::vector<HoldersOfRow> rows;
     std::vector<const NewHolding*> shown;
     for (const std::uint32_t what : question_.wanted) {
-      const auto of_it = std::ranges::equal_range(all, what, {}, &NewHolding::what);
-      const auto count = static_cast<std::size_t>(of_it.size());
+      const auto first = std::ranges::lower_bound(all, what, {}, &NewHolding::what);
+      const auto last = std::ranges::upper_bound(all, what, {}, &NewHolding::what);
+      const auto count = static_cast<std::size_t>(last - first);
       HoldersOfRow& row = rows.emplace_back();
       row.more = count - std::min(count, question_.most);
       for (std::size_t i = 0; i < std::min(count, question_.most); ++i) {
-        const NewHolding& holding = of_it[static_cast<std::ptrdiff_t>(i)];
+        const NewHolding& holding = first[static_cast<std::ptrdiff_t>(i)];
         shown.push_back(&holding);
         row.list.push_back(words_of(holding));
       }
@@ -105,7 +106,7 @@ private:
     for (const NewHolding* const holding : shown)
       if (holding->first != NewHolding::kNone) firsts.push_back(holding->first);
     std::ranges::sort(firsts);
-    firsts.erase(std::ranges::unique(firsts).begin(), firsts.end());
+    firsts.erase(std::unique(firsts.begin(), firsts.end()), firsts.end());
     std::vector<HeldAt> places = held_at(view_, dominators_, tree_, question_.blocks.is_new, firsts);
     add_places_in_variables(firsts, places);
     std::size_t next = 0;
@@ -160,7 +161,7 @@ private:
     std::vector<std::uint32_t> blocks;
     for (const auto& [words, block] : asked) blocks.push_back(block);
     std::ranges::sort(blocks);
-    blocks.erase(std::ranges::unique(blocks).begin(), blocks.end());
+    blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
     const std::vector<std::vector<std::uint32_t>> referrers = referrers_of(view_, blocks, kMostReferrers);
     for (const auto& [words, block] : asked) {
       const auto place = static_cast<std::size_t>(std::ranges::lower_bound(blocks, block) - blocks.begin());
