@@ -211,7 +211,7 @@ TEST(Reachability, CallsTheInsideOfABlockKnownWhenProgramsPointThereOnPurpose) {
   test.global(blocks["base"] = heap.add(64), 24);
   heap.pages.put_word(heap.at(blocks["base"]), 0x1'3010);
   heap.pages.put_word(heap.at(blocks["base"], 24), 0x1'3050);
-  for (const std::uint64_t inside : {16, 96, 128}) {
+  for (const std::uint64_t inside : std::initializer_list<std::uint64_t>{16, 96, 128}) {
     const std::uint32_t thrown = blocks["thrown" + std::to_string(inside)] = heap.add(160);
     test.global(thrown, inside);
     heap.pages.put_word(heap.at(thrown, 96), 0x474e'5543'432b'2b01); // "GNUCC++", and how it is counted
