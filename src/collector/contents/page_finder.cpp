@@ -27,8 +27,8 @@ std::uint64_t pages_of(std::span<const PageRange> ranges) {
   return bytes / kPageBytes;
 }
 
-PageFinder::PageFinder(pid_t pid, const MapNames& names, SnapshotPages& pages)
-    : pid_(pid), names_(names), pages_(pages), pagemap_(open_pagemap(pid)) {}
+PageFinder::PageFinder(pid_t pid, const MapNames& names, SnapshotPages& pages, RepeatedCalls& calls)
+    : pid_(pid), names_(names), pages_(pages), calls_(calls), pagemap_(open_pagemap(living_thread(pid))) {}
 
 void PageFinder::begin_anew() {
   constants_.clear();
@@ -45,8 +45,8 @@ bool PageFinder::is_there() const {
 
 bool PageFinder::can_watch() {
   if (tracker_ || std::exchange(tried_tracker_, true)) return tracker_.has_value();
-  Result<StoppedProcess> stopped = StoppedProcess::stop_one_thread(pid_);
-  if (stopped) tracker_ = PageTracker::make(pid_, stopped.value());
+  Result<StoppedProcess> stopped = StoppedProcess::stop_one_thread(pid_, calls_);
+  if (stopped) tracker_ = PageTracker::make(living_thread(pid_), stopped.value());
   return tracker_.has_value();
 }
 

@@ -13,6 +13,7 @@
 #include "base/unique_fd.h"
 #include "collector/contents/memory_plan.h"
 #include "collector/contents/page_tracker.h"
+#include "collector/contents/repeated_calls.h"
 #include "collector/contents/snapshot_pages.h"
 
 namespace heaptape {
@@ -21,8 +22,8 @@ std::uint64_t pages_of(std::span<const PageRange> ranges);
 
 class PageFinder {
 public:
-  // Both must outlive it. Of a mapping that is searched anew, what `pages` knew of it is forgotten.
-  PageFinder(pid_t pid, const MapNames& names, SnapshotPages& pages);
+  // All must outlive it. Of a mapping that is searched anew, what `pages` knew of it is forgotten.
+  PageFinder(pid_t pid, const MapNames& names, SnapshotPages& pages, RepeatedCalls& calls);
 
   void begin_anew();
   // Of the program that was there at first: no other was executed in its place.
@@ -55,6 +56,7 @@ private:
   pid_t pid_;
   const MapNames& names_;
   SnapshotPages& pages_;
+  RepeatedCalls& calls_;
   UniqueFd pagemap_;
   std::optional<PageTracker> tracker_;
   bool tried_tracker_ = false;

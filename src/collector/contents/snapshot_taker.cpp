@@ -59,7 +59,7 @@ const Error kEnded{ErrorCode::NotFound, "the program ended before the snapshot w
 SnapshotTaker::SnapshotTaker(pid_t pid, SnapshotHost& host)
     : pid_(pid), host_(host),
       pages_([this](std::vector<std::byte> payload) { return host_.write(std::move(payload)); }),
-      finder_(pid, names_, pages_) {}
+      finder_(pid, names_, pages_, calls_) {}
 
 void SnapshotTaker::begin_anew() {
   pages_.begin_anew();
@@ -70,7 +70,8 @@ void SnapshotTaker::begin_anew() {
 
 bool SnapshotTaker::read_regions() {
   MapsText text;
-  if (!read_text("/proc/" + std::to_string(pid_) + "/maps", [&](std::string_view part) { text.add(part, names_); }))
+  if (!read_text("/proc/" + std::to_string(memory_pid_) + "/maps",
+                 [&](std::string_view part) { text.add(part, names_); }))
     return false;
   plan_ = plan_memory(text.take(), names_, wishes_.not_dumped);
   return true;
@@ -78,7 +79,7 @@ bool SnapshotTaker::read_regions() {
 
 std::optional<MemoryWishes> SnapshotTaker::read_wishes() const {
   SmapsText text;
-  if (!read_text("/proc/" + std::to_string(pid_) + "/smaps", [&](std::string_view part) { text.add(part); }))
+  if (!read_text("/proc/" + std::to_string(memory_pid_) + "/smaps", [&](std::string_view part) { text.add(part); }))
     return std::nullopt;
   return text.take();
 }
@@ -109,7 +110,7 @@ bool SnapshotTaker::drop_secrets_of(std::vector<PageRange>& pages, bool at_once)
 }
 
 std::uint64_t SnapshotTaker::resident_bytes() const {
-  const std::optional<Sample> sample = ProcFiles(pid_).sample();
+  const std::optional<Sample> sample = ProcFiles(memory_pid_).sample();
   return sample ? sample->anonymous_bytes : 0;
 }
 
@@ -149,7 +150,7 @@ bool SnapshotTaker::copy_while_running(SnapshotMethod& method) {
     }
     copied = no_progress || count * kPageBytes <= kMostCopiedGladly;
     if (!drop_secrets_of(pages, !copied)) return false;
-    if (!(copied ? pages_.copy(pid_, pages) : pages_.store(pid_, pages)) || pages_.failed()) return false;
+    if (!(copied ? pages_.copy(memory_pid_, pages) : pages_.store(memory_pid_, pages)) || pages_.failed()) return false;
     if (hopeless || count < kFewPages) return true;
     before = count;
   }
@@ -212,13 +213,14 @@ Result<> SnapshotTaker::copy_in_stop(StoppedProcess& stopped, const Request& req
     break;
   default: pages = finder_.all_touched(plan_); break;
   }
-  if (!drop_secrets_of(pages, false) || !pages_.copy(pid_, pages) || !pages_.copy(pid_, shared)) return kEnded;
+  if (!drop_secrets_of(pages, false) || !pages_.copy(memory_pid_, pages) || !pages_.copy(memory_pid_, shared))
+    return kEnded;
   return Unit{};
 }
 
 Result<> SnapshotTaker::take_moment(const Request& request, Moment& moment) {
   const std::uint64_t begin_ns = monotonic_ns();
-  Result<StoppedProcess> stopped = StoppedProcess::stop(pid_);
+  Result<StoppedProcess> stopped = StoppedProcess::stop(pid_, calls_);
   if (stopped) moment.cut = find_cut(stopped.value());
   Result<> done = !stopped ? Result<>(stopped.error()) : moment.cut ? Result<>(Unit{}) : Result<>(kEnded);
   if (done) done = copy_in_stop(stopped.value(), request, moment);
@@ -238,7 +240,7 @@ Result<> SnapshotTaker::finish_twin(SnapshotMethod method) {
   }
   std::erase_if(of_twin_, [&](const PageRange& range) { return overlaps(wishes_.not_dumped, range); });
   const bool read = pages_.store(twin_.pid, of_twin_);
-  StoppedProcess::end_twin(pid_, std::exchange(twin_, {}));
+  StoppedProcess::end_twin(pid_, std::exchange(twin_, {}), calls_);
   of_twin_.clear();
   return read ? Result<>(Unit{}) : Result<>(kEnded);
 }
@@ -257,8 +259,9 @@ bool SnapshotTaker::leave_out_secrets() {
 Result<MemorySnapshot> SnapshotTaker::take(const Request& request) {
   const std::uint64_t begin_ns = monotonic_ns();
   const std::uint64_t pages_before = pages_.written();
+  memory_pid_ = living_thread(pid_);
   if (!look_quickly(request)) return kEnded;
-  const std::string auxiliary = read_small_file("/proc/" + std::to_string(pid_) + "/auxv");
+  const std::string auxiliary = read_small_file("/proc/" + std::to_string(memory_pid_) + "/auxv");
   MemorySnapshot snapshot;
   snapshot.name = request.name;
   snapshot.method = choose(request);

@@ -19,6 +19,7 @@
 #include "collector/contents/asked_contents.h"
 #include "collector/contents/memory_plan.h"
 #include "collector/contents/page_finder.h"
+#include "collector/contents/repeated_calls.h"
 #include "collector/contents/snapshot_pages.h"
 #include "collector/contents/stopped_process.h"
 #include "tape/memory_snapshot.h"
@@ -100,8 +101,10 @@ private:
   bool leave_out_secrets(); // false: they are not known
 
   pid_t pid_;
+  pid_t memory_pid_ = 0; // the process, or a thread that lasts longer than its first
   SnapshotHost& host_;
   MapNames names_;
+  RepeatedCalls calls_;
   SnapshotPages pages_;
   PageFinder finder_;
   std::vector<PlannedRegion> plan_;

@@ -6,13 +6,16 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <thread>
 
+#include "collector/contents/forked_child_for_test.h"
 #include "collector/contents/memory_plan.h"
 #include "collector/contents/page_tracker.h"
 #include "collector/contents/program_memory.h"
@@ -152,6 +155,29 @@ TEST_P(TakesSnapshots, WithoutWhatHasBecomeASecretInTheMeantime) {
   ASSERT_NE(run_at(now, child.late_secret()), nullptr);
   EXPECT_EQ(run_at(now, child.late_secret())->state, PageState::LeftOut);
   EXPECT_FALSE(has_secret(tape));
+}
+
+TEST_P(TakesSnapshots, OfAProgramWhoseFirstThreadHasEnded) {
+  auto* const word = static_cast<std::uint64_t*>(
+      ::mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  const ForkedChild child([&](ForkedChild::Voice voice) {
+    *word = 4711;
+    std::thread([voice] {
+      voice.say(1);
+      (void)voice.listen();
+      ::_exit(0);
+    }).detach();
+    ::syscall(SYS_exit, 0);
+  });
+  ASSERT_EQ(child.hear(), 1);
+  child.wait_until_it_is('Z');
+  Tape tape;
+  SnapshotTaker taker(child.pid(), tape);
+  const Result<MemorySnapshot> taken = taker.take({.name = "one", .method = GetParam()});
+  if (!taken && taken.error().code == ErrorCode::Denied) GTEST_SKIP() << taken.error().sentence;
+  ASSERT_TRUE(taken) << taken.error().sentence;
+  EXPECT_EQ(word_at(tape, taken.value().runs, reinterpret_cast<std::uint64_t>(word)), 4711u);
+  ::munmap(word, kPageBytes);
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, TakesSnapshots, testing::ValuesIn(methods()));

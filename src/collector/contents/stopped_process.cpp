@@ -36,7 +36,6 @@ constexpr int kMostLooks = 64;                       // at the list of threads, 
 constexpr std::size_t kMostExtended = std::size_t{64} << 10;
 
 constexpr std::uint64_t kAllSignals = ~std::uint64_t{0};
-constexpr std::int64_t kRestartUnlessHandled = -514; // ERESTARTNOHAND of the kernel
 
 using Registers = decltype(ThreadState::registers);
 
@@ -68,39 +67,6 @@ bool get_signal_mask(pid_t tid, std::uint64_t& mask) {
 
 bool set_signal_mask(pid_t tid, std::uint64_t mask) {
   return trace(PTRACE_SETSIGMASK, tid, sizeof mask, reinterpret_cast<std::uint64_t>(&mask)) >= 0;
-}
-
-// The kernel resumes most calls after a stop by itself. These it ends with EINTR, although no signal has come (see signal(7)); they have done
-// nothing by then, and can be made again.
-bool may_be_repeated(std::uint64_t call) {
-  switch (call) {
-  case SYS_epoll_wait:
-  case SYS_epoll_pwait:
-  case SYS_epoll_pwait2:
-  case SYS_rt_sigtimedwait:
-  case SYS_semop:
-  case SYS_semtimedop:
-  case SYS_io_getevents:
-  case SYS_io_pgetevents:
-  case SYS_io_uring_enter:
-  case SYS_read: // inotify, and the next ones for sockets with a time limit
-  case SYS_readv:
-  case SYS_recvfrom:
-  case SYS_recvmsg:
-  case SYS_recvmmsg:
-  case SYS_accept:
-  case SYS_accept4: return true;
-  default: return false;
-  }
-}
-
-void repeat_call_that_the_stop_ended(pid_t tid) {
-  Registers registers;
-  if (!get_registers(tid, registers) || !may_be_repeated(registers[ThreadState::OrigRax]) ||
-      static_cast<std::int64_t>(registers[ThreadState::Rax]) != -EINTR)
-    return;
-  registers[ThreadState::Rax] = static_cast<std::uint64_t>(kRestartUnlessHandled);
-  (void)set_registers(tid, registers);
 }
 
 void rest_a_little() {
@@ -162,7 +128,7 @@ bool has_filter(pid_t pid, pid_t tid) {
 
 StoppedProcess::StoppedProcess(StoppedProcess&& other) noexcept
     : pid_(other.pid_), threads_(std::exchange(other.threads_, {})), unstopped_(std::exchange(other.unstopped_, {})),
-      call_instruction_(other.call_instruction_) {}
+      call_instruction_(other.call_instruction_), calls_(other.calls_) {}
 
 Result<> StoppedProcess::seize(pid_t tid, std::vector<pid_t>& fresh) {
   if (trace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACESYSGOOD) < 0) {
@@ -175,8 +141,8 @@ Result<> StoppedProcess::seize(pid_t tid, std::vector<pid_t>& fresh) {
   return Unit{};
 }
 
-Result<StoppedProcess> StoppedProcess::stop(pid_t pid) {
-  StoppedProcess process(pid);
+Result<StoppedProcess> StoppedProcess::stop(pid_t pid, RepeatedCalls& calls) {
+  StoppedProcess process(pid, calls);
   std::vector<pid_t> known;
   // A thread may start another one before it stops itself: until a look at the list shows nothing new.
   for (int looks = 0; looks < kMostLooks; ++looks) {
@@ -196,8 +162,8 @@ Result<StoppedProcess> StoppedProcess::stop(pid_t pid) {
   return process;
 }
 
-Result<StoppedProcess> StoppedProcess::stop_one_thread(pid_t pid) {
-  StoppedProcess process(pid);
+Result<StoppedProcess> StoppedProcess::stop_one_thread(pid_t pid, RepeatedCalls& calls) {
+  StoppedProcess process(pid, calls);
   for (const pid_t tid : list_threads(pid)) {
     std::vector<pid_t> fresh;
     if (auto seized = process.seize(tid, fresh); !seized) return seized.error();
@@ -249,6 +215,7 @@ bool StoppedProcess::wait_for_stop(Stopped& thread, std::uint64_t most_us) {
     const pid_t got = ::waitpid(thread.tid, &status, __WALL | WNOHANG);
     if (got == thread.tid) {
       thread.event = status >> 16;
+      ++thread.stops;
       thread.signal = WIFSTOPPED(status) && thread.event == 0 ? WSTOPSIG(status) : 0;
       return WIFSTOPPED(status);
     }
@@ -290,12 +257,13 @@ bool StoppedProcess::find_call_instruction() {
   if (call_instruction_ != 0) return true;
   MapNames names;
   MapsText text;
-  text.add(read_small_file("/proc/" + std::to_string(pid_) + "/maps"), names);
+  const pid_t pid = threads_.front().tid;
+  text.add(read_small_file("/proc/" + std::to_string(pid) + "/maps"), names);
   for (const MappedRange& range : text.take()) {
     if (names[range.name] != "[vdso]") continue;
     std::vector<unsigned char> code(std::min<std::uint64_t>(range.end - range.begin, std::uint64_t{64} << 10));
     iovec to{code.data(), code.size()}, from{reinterpret_cast<void*>(range.begin), code.size()};
-    if (::process_vm_readv(pid_, &to, 1, &from, 1, 0) != static_cast<ssize_t>(code.size())) return false;
+    if (::process_vm_readv(pid, &to, 1, &from, 1, 0) != static_cast<ssize_t>(code.size())) return false;
     constexpr unsigned char kSyscall[] = {0x0f, 0x05};
     const auto found = std::search(code.begin(), code.end(), std::begin(kSyscall), std::end(kSyscall));
     if (found != code.end()) call_instruction_ = range.begin + static_cast<std::uint64_t>(found - code.begin());
@@ -375,18 +343,29 @@ StoppedProcess::Twin StoppedProcess::make_twin() {
   return {twin, static_cast<pid_t>(made)};
 }
 
-void StoppedProcess::end_twin(pid_t program, Twin twin) {
+void StoppedProcess::end_twin(pid_t program, Twin twin, RepeatedCalls& calls) {
   ::kill(twin.pid, SIGKILL);
   while (::waitpid(twin.pid, nullptr, __WALL) < 0 && errno == EINTR) {}
   // It is still a dead child of the program, which does not know of it.
-  if (auto parent = stop_one_thread(program))
+  if (auto parent = stop_one_thread(program, calls))
     parent.value().call(SYS_wait4, static_cast<std::uint64_t>(twin.number), 0, WNOHANG | __WALL);
 }
 
 void StoppedProcess::release() {
-  for (const Stopped& thread : threads_) repeat_call_that_the_stop_ended(thread.tid);
+  for (const Stopped& thread : threads_) {
+    Registers registers;
+    if (get_registers(thread.tid, registers) && calls_->repeat(pid_, thread.tid, thread.stops, registers))
+      (void)set_registers(thread.tid, registers);
+  }
   for (const Stopped& thread : threads_) trace(PTRACE_DETACH, thread.tid, 0, static_cast<std::uint64_t>(thread.signal));
   threads_.clear();
+}
+
+pid_t living_thread(pid_t pid) {
+  if (!has_ended(pid, pid)) return pid;
+  const std::vector<pid_t> threads = list_threads(pid);
+  const auto alive = std::ranges::find_if(threads, [&](pid_t tid) { return !has_ended(pid, tid); });
+  return alive == threads.end() ? pid : *alive;
 }
 
 bool has_seccomp(pid_t pid) {

@@ -1,6 +1,6 @@
 // A process whose threads all stand still, so that its memory can be looked at. It goes on when this object ends, as it was: a system call
-// that was interrupted is resumed (one of a few that the kernel does not resume is made again, so its time limit begins anew), a signal that
-// was about to come comes.
+// that was interrupted is resumed (one of a few that the kernel does not resume is made again: see repeated_calls.h), a signal that was about to
+// come comes.
 //
 // The kernel ties this to one thread of ours: the one that calls stop() must make all other calls, too, and when it ends, however it ends, the
 // process goes on. A thread of the program that does not stop in time (it may wait for a disk) is left alone; it stays tied to us until our
@@ -14,16 +14,17 @@
 #include <vector>
 
 #include "base/result.h"
+#include "collector/contents/repeated_calls.h"
 #include "tape/memory_snapshot.h"
 
 namespace heaptape {
 
 class StoppedProcess {
 public:
-  // Refused with a sentence that says why: no right, a debugger, no such process.
-  static Result<StoppedProcess> stop(pid_t pid);
+  // Refused with a sentence that says why: no right, a debugger, no such process. `calls` is the same for all stops of a program, and outlives them.
+  static Result<StoppedProcess> stop(pid_t pid, RepeatedCalls& calls);
   // Just one thread of it, for calls; the others run on.
-  static Result<StoppedProcess> stop_one_thread(pid_t pid);
+  static Result<StoppedProcess> stop_one_thread(pid_t pid, RepeatedCalls& calls);
   StoppedProcess(StoppedProcess&& other) noexcept;
   StoppedProcess& operator=(StoppedProcess&&) = delete;
   ~StoppedProcess() { release(); }
@@ -45,7 +46,7 @@ public:
   // with the calling thread.
   Twin make_twin();
   // Ends it. Nothing is left of it; for that one thread of the program stands still for a moment.
-  static void end_twin(pid_t program, Twin twin);
+  static void end_twin(pid_t program, Twin twin, RepeatedCalls& calls);
 
   // The program goes on.
   void release();
@@ -55,9 +56,10 @@ private:
     pid_t tid = 0;
     int signal = 0; // that it gets when it goes on
     int event = 0;  // a PTRACE_EVENT of its last stop; 0: none
+    unsigned stops = 1;
   };
 
-  explicit StoppedProcess(pid_t pid) : pid_(pid) {}
+  StoppedProcess(pid_t pid, RepeatedCalls& calls) : pid_(pid), calls_(&calls) {}
   Result<> seize(pid_t tid, std::vector<pid_t>& fresh);
   void wait_for(std::vector<pid_t> fresh);
   bool wait_for_stop(Stopped& thread, std::uint64_t most_us);
@@ -70,8 +72,12 @@ private:
   std::vector<Stopped> threads_;
   std::vector<pid_t> unstopped_;
   std::uint64_t call_instruction_ = 0;
+  RepeatedCalls* calls_;
   unsigned long made_ = 0; // process or thread that the last call made
 };
+
+// One that still runs: the first thread of a process may end before the others, and its memory is then reached through these.
+pid_t living_thread(pid_t pid);
 
 // Whether a thread of the process has a seccomp filter; then it must not be made to do system calls.
 bool has_seccomp(pid_t pid);

@@ -25,7 +25,7 @@ namespace {
 using Voice = ForkedChild::Voice;
 
 #define STOP_OR_SKIP(name, pid)                                                                                        \
-  auto name = StoppedProcess::stop(pid);                                                                               \
+  auto name = StoppedProcess::stop(pid, calls);                                                                        \
   if (!name && name.error().code == ErrorCode::Denied) GTEST_SKIP() << name.error().sentence;                          \
   ASSERT_TRUE(name) << name.error().sentence
 
@@ -139,6 +139,7 @@ const Wait kWaits[] = {
 class StopsInACall : public testing::TestWithParam<Wait> {};
 
 TEST_P(StopsInACall, WhichGoesOnAsIfNothingHadBeenAlsoAfterCallsForUs) {
+  RepeatedCalls calls;
   const Wait& wait = GetParam();
   const ForkedChild child([&](Voice voice) {
     struct sigaction nothing {};
@@ -156,7 +157,7 @@ TEST_P(StopsInACall, WhichGoesOnAsIfNothingHadBeenAlsoAfterCallsForUs) {
   for (int round = 0; round < 10; ++round) {
     child.wait_until_it_is('S');
     STOP_OR_SKIP(stopped, child.pid());
-    for (int calls = 0; calls < round * 3; ++calls) ASSERT_EQ(stopped.value().call(SYS_getpid), child.pid());
+    for (int more = 0; more < round * 3; ++more) ASSERT_EQ(stopped.value().call(SYS_getpid), child.pid());
   }
   child.wait_until_it_is('S');
   EXPECT_FALSE(child.has_said_something()) << "the call has ended, with " << child.hear();
@@ -170,10 +171,81 @@ TEST_P(StopsInACall, WhichGoesOnAsIfNothingHadBeenAlsoAfterCallsForUs) {
 INSTANTIATE_TEST_SUITE_P(Waits, StopsInACall, testing::ValuesIn(kWaits),
                          [](const auto& wait) { return std::string(wait.param.name); });
 
+// Calls that end when their time is over, and give this then, or minus their errno.
+const Wait kLimitedWaits[] = {
+    {"EpollWait",
+     [](int) {
+       epoll_event event{};
+       return result_of(::epoll_wait(::epoll_create1(0), &event, 1, 150));
+     },
+     false, 0},
+    {"EpollPwait2",
+     [](int) {
+       epoll_event event{};
+       const timespec limit{0, 150'000'000};
+       return result_of(::syscall(SYS_epoll_pwait2, ::epoll_create1(0), &event, 1, &limit, nullptr, 0));
+     },
+     false, 0},
+    {"Sigtimedwait",
+     [](int) {
+       sigset_t one;
+       sigemptyset(&one);
+       sigaddset(&one, SIGUSR1);
+       const timespec limit{0, 150'000'000};
+       return result_of(::sigtimedwait(&one, nullptr, &limit));
+     },
+     false, -EAGAIN},
+    {"ReadOfASocket",
+     [](int) {
+       int ends[2];
+       ::socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+       const timeval limit{0, 150'000};
+       ::setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+       char letter = 0;
+       return result_of(::read(ends[0], &letter, 1));
+     },
+     false, -EAGAIN},
+    {"SendToASocket",
+     [](int) {
+       int ends[2];
+       ::socketpair(AF_UNIX, SOCK_DGRAM, 0, ends);
+       const timeval limit{0, 150'000};
+       ::setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+       long sent = 1;
+       while (sent > 0) sent = result_of(::send(ends[0], "x", 1, 0)); // until nobody has taken enough of them
+       return sent;
+     },
+     false, -EAGAIN},
+};
+
+class StopsBeforeATimeLimit : public testing::TestWithParam<Wait> {};
+
+TEST_P(StopsBeforeATimeLimit, WhichEndsAlthoughTheStopsComeMoreOften) {
+  RepeatedCalls calls;
+  const Wait& wait = GetParam();
+  const ForkedChild child([&](Voice voice) {
+    voice.say(1);
+    voice.say(wait.call(voice.in));
+    ::pause();
+  });
+  ASSERT_EQ(child.hear(), 1);
+  const timespec pause{0, 20'000'000};
+  for (int stops = 0; stops < 1'000 && !child.has_said_something(); ++stops) {
+    ::clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
+    STOP_OR_SKIP(stopped, child.pid());
+  }
+  ASSERT_TRUE(child.has_said_something()) << "it waits for ever";
+  EXPECT_EQ(child.hear(), wait.gives);
+}
+
+INSTANTIATE_TEST_SUITE_P(Waits, StopsBeforeATimeLimit, testing::ValuesIn(kLimitedWaits),
+                         [](const auto& wait) { return std::string(wait.param.name); });
+
 // Signals that queue, with numbers, and a timer that ticks all the time.
 std::atomic<std::int64_t> g_next{0}, g_wrong{0}, g_ticks{0};
 
 TEST(StoppedProcess, SignalsThatComeMeanwhileAreNeitherLostNorDoubled) {
+  RepeatedCalls calls;
   const ForkedChild child([](Voice voice) {
     struct sigaction count {};
     count.sa_flags = SA_SIGINFO | SA_RESTART;
@@ -209,6 +281,7 @@ TEST(StoppedProcess, SignalsThatComeMeanwhileAreNeitherLostNorDoubled) {
 }
 
 TEST(StoppedProcess, AProgramThatASignalStoppedStaysStopped) {
+  RepeatedCalls calls;
   const ForkedChild child([](Voice voice) {
     while (true) voice.say(voice.listen());
   });
@@ -227,6 +300,7 @@ TEST(StoppedProcess, AProgramThatASignalStoppedStaysStopped) {
 }
 
 TEST(StoppedProcess, AProgramGoesOnWhenWeAreKilledInTheMiddle) {
+  RepeatedCalls calls;
   constexpr int kThreads = 8;
   auto* const rounds = static_cast<std::atomic<std::uint64_t>*>(
       ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
@@ -243,7 +317,7 @@ TEST(StoppedProcess, AProgramGoesOnWhenWeAreKilledInTheMiddle) {
   EXPECT_EQ(child.ask(1), 1);
   for (int kind = 0; kind < 3; ++kind) {
     ForkedChild collector([&](Voice voice) {
-      auto stopped = StoppedProcess::stop(child.pid());
+      auto stopped = StoppedProcess::stop(child.pid(), calls);
       if (stopped && kind > 0) stopped.value().call(SYS_getpid);
       if (stopped && kind > 1) (void)stopped.value().make_twin();
       voice.say(stopped ? 1 : 0);
@@ -262,6 +336,7 @@ TEST(StoppedProcess, AProgramGoesOnWhenWeAreKilledInTheMiddle) {
 }
 
 TEST(StoppedProcess, ATwinIsNeverSeenAndNothingIsLeftOfIt) {
+  RepeatedCalls calls;
   const ForkedChild child([](Voice voice) {
     while (true) {
       voice.listen();
@@ -277,13 +352,14 @@ TEST(StoppedProcess, ATwinIsNeverSeenAndNothingIsLeftOfIt) {
   }
   EXPECT_EQ(child.ask(1), ECHILD) << "while it is there";
   (void)child.hear(); // whoever asks for all kinds of children gets to know
-  StoppedProcess::end_twin(child.pid(), twin);
+  StoppedProcess::end_twin(child.pid(), twin, calls);
   EXPECT_EQ(::kill(twin.pid, 0), -1) << "it is still there";
   EXPECT_EQ(child.ask(1), ECHILD);
   EXPECT_EQ(child.hear(), ECHILD);
 }
 
 TEST(StoppedProcess, AThreadThatCannotBeStoppedIsLeftAlone) {
+  RepeatedCalls calls;
   const ForkedChild child([](Voice voice) {
     // The parent of a vfork() waits in a way that nothing interrupts.
     volatile std::int64_t word = 0;
@@ -296,7 +372,7 @@ TEST(StoppedProcess, AThreadThatCannotBeStoppedIsLeftAlone) {
   });
   child.wait_until_it_is('D');
   std::thread([&] {
-    const auto stopped = StoppedProcess::stop(child.pid());
+    const auto stopped = StoppedProcess::stop(child.pid(), calls);
     EXPECT_FALSE(stopped);
   }).join();
   EXPECT_EQ(child.ask(4), 4);
@@ -304,11 +380,12 @@ TEST(StoppedProcess, AThreadThatCannotBeStoppedIsLeftAlone) {
 }
 
 TEST(StoppedProcess, IsRefusedWhileADebuggerHoldsTheProgram) {
+  RepeatedCalls calls;
   const ForkedChild child([](Voice voice) {
     while (true) voice.say(voice.listen());
   });
   const ForkedChild debugger([&](Voice voice) {
-    auto stopped = StoppedProcess::stop(child.pid());
+    auto stopped = StoppedProcess::stop(child.pid(), calls);
     voice.say(stopped ? 1 : 0);
     voice.listen();
     stopped.value().release();
@@ -316,7 +393,7 @@ TEST(StoppedProcess, IsRefusedWhileADebuggerHoldsTheProgram) {
     ::pause();
   });
   if (debugger.hear() == 0) GTEST_SKIP() << "ptrace is not allowed";
-  const auto refused = StoppedProcess::stop(child.pid());
+  const auto refused = StoppedProcess::stop(child.pid(), calls);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::Denied);
   EXPECT_NE(refused.error().sentence.find("process " + std::to_string(debugger.pid())), std::string::npos)
