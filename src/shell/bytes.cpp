@@ -11,6 +11,7 @@
 #include "report/text/json_writer.h"
 #include "shell/all_commands.h"
 #include "shell/contents_text.h"
+#include "shell/variable.h"
 
 namespace heaptape {
 namespace {
@@ -137,14 +138,17 @@ Result<> bytes(Session& session, Call& call, Printer& out) {
   const Result<SnapshotMemory*> found = session.memory();
   if (!found) return found.error();
   SnapshotMemory& memory = *found.value();
+  const std::optional<Block> block = session.memory_heap().find_around(begin.value());
+  const std::optional<Variable> variable = block ? std::nullopt : variable_at(session, memory, begin.value());
   std::uint64_t end = begin.value() + kUsual;
   if (second) {
     const Result<std::uint64_t> given = end_of(session, *second, begin.value());
     if (!given) return given.error();
     end = given.value();
-  } else if (const std::optional<Block> block = session.memory_heap().find_around(begin.value())) {
-    // The rest of the block, if that is not much.
-    end = std::min(block->address + std::max<std::uint64_t>(block->size, 1), begin.value() + 4 * kUsual);
+  } else if (block || variable) {
+    // The rest of it, if that is not much.
+    const std::uint64_t rest = block ? block->address + std::max<std::uint64_t>(block->size, 1) : variable->end();
+    end = std::min(rest, begin.value() + 4 * kUsual);
   }
   if (end < begin.value() || end - begin.value() > kMost)
     return Error{ErrorCode::Usage, "at most " + bytes_text(kMost) + " at a time"};
@@ -155,7 +159,11 @@ Result<> bytes(Session& session, Call& call, Printer& out) {
     return Unit{};
   }
   std::string head = fmt::format("{:#x}", begin.value());
-  if (const std::string place = place_text(session, memory, begin.value()); !place.empty()) head += ": " + place;
+  const std::uint64_t offset = variable ? begin.value() - variable->begin : 0;
+  if (variable)
+    head += ": " + (offset != 0 ? fmt::format("+{:#x} of ", offset) : "") + variable_words(*variable);
+  else if (const std::string place = place_text(session, memory, begin.value()); !place.empty())
+    head += ": " + place;
   head += "\n" + snapshot_text(session, memory.facts());
   if (out.print(head + "\n")) print_lines(session, memory, begin.value(), end, out);
   return Unit{};
@@ -169,7 +177,8 @@ const Command kBytesCommand{
     .summary = "what memory held at the last snapshot up to the cursor: hexadecimal and text",
     .help = "Heap, stacks, variables and mappings, as copied by 'heaptape record --snapshot'\n"
             "or 'heaptape snapshot --contents'. N is a number of bytes, END the address\n"
-            "behind the last one; without either, the rest of the block, or 256 bytes.\n"
+            "behind the last one; without either, the rest of the block or of the variable,\n"
+            "or 256 bytes.\n"
             "Words that are pointers are named on the right: +8 is the word at offset 8 of\n"
             "the row. Equal rows are shown once, then a star.\n",
     .example = "bytes 0x5581c2e0 64",

@@ -43,7 +43,7 @@ std::string_view state_text(HeapPartState state) {
 // Arenas that nobody used are left out, and of very many those that are sound.
 std::string arenas_text(const TextStyle& style, const HeapCheck& check) {
   std::string text = style.dim(fmt::format("{:<10} {:>10} {:>10} {:>10} {:>9} {:>5} {:>12}", "arena", "live", "chunks",
-                                           "free", "chunks", "bins", "from system")) +
+                                           "free", "in chunks", "bins", "from system")) +
                      "\n";
   std::size_t number = 0, shown = 0, left_out = 0;
   for (const ArenaCheck& arena : check.arenas) {
@@ -93,8 +93,9 @@ std::string parts_text(const TextStyle& style, const CheckedHeap& heap) {
   const HeapCheck& check = heap.check;
   std::string text = arenas_text(style, check) + caches_text(check);
   if (check.mapped.chunks != 0)
-    text += fmt::format("{} of {} with a mapping of their own\n", count_of(check.mapped.chunks, "block"),
-                        bytes_text(check.mapped.bytes));
+    text +=
+        fmt::format("{} of {} with {} own\n", count_of(check.mapped.chunks, "block"), bytes_text(check.mapped.bytes),
+                    check.mapped.chunks == 1 ? "a mapping of its" : "mappings of their");
   if (check.elsewhere.chunks != 0)
     text += fmt::format("{} of {} elsewhere: not this malloc's\n", count_of(check.elsewhere.chunks, "live block"),
                         bytes_text(check.elsewhere.bytes));

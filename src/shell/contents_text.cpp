@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include <fmt/format.h>
 
+#include "analysis/memory/lost_ways.h"
 #include "base/number_text.h"
 #include "report/contents/root_names.h"
 #include "report/leaks/leak_report.h"
@@ -17,6 +19,21 @@ namespace {
 std::string typed_words(Session& session, std::uint64_t address, std::uint64_t bytes, StackId stack) {
   const std::optional<std::string> type = session.type_reader().type_of(address, bytes, stack);
   return type && bytes != 0 ? fmt::format("{}-byte {}", with_separators(bytes), printable(*type)) : block_words(bytes);
+}
+
+constexpr std::size_t kWayEnds = 6; // of a long way: at its start and at its end
+
+// A line for each block of a way.
+std::string lost_way_text(Session& session, const SnapshotHeap& heap, std::span<const std::uint32_t> way,
+                          std::string text) {
+  for (std::size_t i = 0; i < way.size(); ++i) {
+    if (way.size() > 2 * kWayEnds && i == kWayEnds) {
+      text += fmt::format("    … {} more\n", with_separators(way.size() - 2 * kWayEnds));
+      i = way.size() - kWayEnds;
+    }
+    text += fmt::format("    -> {:#x} {}\n", heap.ranks().begin(way[i]), block_text(session, heap, way[i]));
+  }
+  return text;
 }
 
 } // namespace
@@ -71,10 +88,21 @@ std::string unreachable_text(Session& session, SnapshotHeap& heap, std::uint32_t
     return "nothing leads to it that can be seen here, but it was released later or was just being moved\n";
   if (leak_class == LeakClass::Possibly)
     return "possibly lost: only a word that is not aligned, or one that leads right behind a block, leads there\n";
-  std::string text = fmt::format("unreachable: {}\n", leak_class_name(leak_class));
+  std::string text = fmt::format("unreachable: {}", leak_class_name(leak_class));
+  const LostWays ways = lost_ways(heap.view(), reach, block);
+  if (ways.cycle != 1) text += fmt::format(", in a cycle of {} blocks that lead to each other", ways.cycle);
+  text += "\n";
+  if (!ways.ring.empty()) text += lost_way_text(session, heap, ways.ring, "  leads back to itself:\n");
   const std::uint32_t leader = reach.leader_of(block);
-  if (leader != block)
-    return text + fmt::format("  through {:#x}, {}\n", heap.ranks().begin(leader), block_text(session, heap, leader));
+  if (leader != block) {
+    const std::string through =
+        fmt::format("  through {:#x}, {}\n", heap.ranks().begin(leader), block_text(session, heap, leader));
+    text += ways.way.size() == 2 ? through : lost_way_text(session, heap, std::span(ways.way).subspan(1), through);
+    if (ways.below.blocks != 0)
+      text += fmt::format("  leads to {} in {}, lost as well\n", bytes_text(ways.below.bytes),
+                          count_of(ways.below.blocks, "block"));
+    return text;
+  }
   const auto found = std::ranges::lower_bound(reach.leaders(), block, {}, &LostLeader::block);
   if (found != reach.leaders().end() && found->block == block && found->indirect.blocks != 0)
     text += fmt::format("  with {} in {} that only it leads to\n", bytes_text(found->indirect.bytes),

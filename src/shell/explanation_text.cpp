@@ -37,8 +37,8 @@ public:
     case AddressKind::Stack: return "on the stack of " + whose_stack() + stack_part();
     case AddressKind::ThreadLocal: return "in the thread-local data of " + whose_stack();
     case AddressKind::Unmapped:
-      return fmt::format("{} into a mapping of {} that was unmapped {}",
-                         count_of(answer_.address - answer_.mapper->begin, "byte"), bytes_text(answer_.mapper->bytes()),
+      return fmt::format("{} a mapping of {} that was unmapped {}",
+                         offset_words(answer_.address - answer_.mapper->begin), bytes_text(answer_.mapper->bytes()),
                          since(answer_.unmapping.time_us));
     case AddressKind::Global:
     case AddressKind::Code: return symbol(*answer_.symbol);
@@ -114,7 +114,7 @@ private:
     if (range.kind == RangeKind::Special) return "in the kernel's own mapping " + name;
     if (range.kind == RangeKind::Module)
       return "in " + (name.empty() ? "a file of the program" : name) + ", at no symbol that is known";
-    return fmt::format("{} into {} of {}", count_of(answer_.address - range.begin, "byte"),
+    return fmt::format("{} {} of {}", offset_words(answer_.address - range.begin),
                        range.kind == RangeKind::File ? "a mapping of " + (name.empty() ? "a file" : name)
                                                      : "an anonymous mapping",
                        bytes_text(range.end - range.begin));

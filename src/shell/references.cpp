@@ -11,6 +11,7 @@
 #include "shell/all_commands.h"
 #include "shell/contents_text.h"
 #include "shell/describe.h"
+#include "shell/variable.h"
 
 namespace heaptape {
 namespace {
@@ -41,9 +42,10 @@ std::string_view holder_word(Holder holder) {
 
 struct Asked {
   std::uint64_t begin = 0, end = 0;
+  std::optional<Variable> variable{};
 };
-// One address means the whole block that holds it, or that word alone.
-Result<Asked> asked_range(Session& session, Call& call, const SnapshotHeap& heap) {
+// One address means the whole block or variable that holds it, or that word alone.
+Result<Asked> asked_range(Session& session, Call& call, SnapshotHeap& heap) {
   const std::optional<std::string> first = call.next(), second = call.next();
   if (!first) return Error{ErrorCode::Usage, "which address? refs ADDR [END]"};
   if (const Result<> done = call.finish(); !done) return done.error();
@@ -51,13 +53,54 @@ Result<Asked> asked_range(Session& session, Call& call, const SnapshotHeap& heap
   if (!begin) return begin.error();
   if (!second) {
     const std::uint32_t block = heap.ranks().find(begin.value());
-    if (block == BlockRanks::kNone) return Asked{begin.value(), begin.value() + 8};
-    return Asked{heap.ranks().begin(block), std::max(heap.ranks().end(block), heap.ranks().begin(block) + 1)};
+    if (block != BlockRanks::kNone)
+      return Asked{heap.ranks().begin(block), std::max(heap.ranks().end(block), heap.ranks().begin(block) + 1)};
+    if (std::optional<Variable> variable = variable_at(session, heap.memory(), begin.value()))
+      return Asked{variable->begin, variable->end(), std::move(variable)};
+    return Asked{begin.value(), begin.value() + 8};
   }
   const Result<std::uint64_t> end = session.address(*second);
   if (!end) return end.error();
   if (end.value() <= begin.value()) return Error{ErrorCode::Usage, "the range ends before it begins"};
   return Asked{begin.value(), end.value()};
+}
+
+// "2 references to 0x5581c2e0: 48-byte Circle of main things.cpp:12"
+std::string references_head(const ReferenceAnswer& answer, std::uint64_t begin, const std::string& what) {
+  return fmt::format("{} to {:#x}{}{}\n", count_of(answer.references.size(), "reference"), begin,
+                     what.empty() ? "" : ": ", what);
+}
+std::string references_lines(Session& session, SnapshotHeap& heap, const ReferenceAnswer& answer, std::uint64_t begin,
+                             std::uint64_t rows) {
+  std::string text;
+  std::uint64_t shown = 0;
+  for (const Reference& reference : answer.references) {
+    if (shown++ == rows) break;
+    text += "  " + holder_text(session, heap, reference);
+    if (reference.value != begin) text += fmt::format(", to +{:#x}", reference.value - begin);
+    text += "\n";
+  }
+  if (answer.references.size() > rows)
+    text += fmt::format("  … {} more; -n shows them\n", with_separators(answer.references.size() - rows));
+  return text;
+}
+
+// Of a variable: who points at it, what it points to, and of the only block that it does who else leads there.
+std::string variable_text(Session& session, SnapshotHeap& heap, const Variable& variable, const ReferenceAnswer& answer,
+                          const ReferenceQuestion& question, std::uint64_t rows) {
+  const std::vector<VariableWord> words = words_to_blocks(heap, variable);
+  std::string text = fmt::format("{:#x}: {}\n{}\n", variable.begin, variable_words(variable),
+                                 snapshot_text(session, heap.memory().facts())) +
+                     words_text(session, heap, variable, words) +
+                     references_head(answer, variable.begin, printable(variable.name)) +
+                     references_lines(session, heap, answer, variable.begin, rows);
+  if (words.size() != 1) return text;
+  const std::uint32_t block = words[0].block;
+  const std::uint64_t begin = heap.ranks().begin(block), end = std::max(heap.ranks().end(block), begin + 1);
+  const ReferenceAnswer further =
+      references_to(heap.view(), {.begin = begin, .end = end, .everywhere = question.everywhere});
+  return text + references_head(further, begin, block_text(session, heap, block)) +
+         references_lines(session, heap, further, begin, rows);
 }
 
 Result<> references(Session& session, Call& call, Printer& out, bool everywhere) {
@@ -69,12 +112,18 @@ Result<> references(Session& session, Call& call, Printer& out, bool everywhere)
   SnapshotHeap& heap = *found.value();
   const Result<Asked> asked = asked_range(session, call, heap);
   if (!asked) return asked.error();
-  const auto [begin, end] = asked.value();
-  const ReferenceAnswer answer = references_to(heap.view(), {.begin = begin, .end = end, .everywhere = everywhere});
+  const std::uint64_t begin = asked.value().begin, end = asked.value().end;
+  const std::optional<Variable>& variable = asked.value().variable;
+  const ReferenceQuestion question{.begin = begin, .end = end, .everywhere = everywhere};
+  const ReferenceAnswer answer = references_to(heap.view(), question);
   if (as_json) {
     JsonWriter json;
-    json.begin_object().field("snapshot", heap.memory().facts().number).field("begin", std::string_view(hex(begin)));
-    json.field("end", std::string_view(hex(end))).field("cut", answer.cut).key("references").begin_array();
+    json.begin_object().field("snapshot", heap.memory().facts().number);
+    if (variable)
+      write_variable(json, session, heap, *variable, words_to_blocks(heap, *variable));
+    else
+      json.field("begin", std::string_view(hex(begin))).field("end", std::string_view(hex(end)));
+    json.field("cut", answer.cut).key("references").begin_array();
     for (const Reference& reference : answer.references) {
       json.begin_object().field("from", holder_word(reference.holder));
       json.field("where", std::string_view(holder_text(session, heap, reference)));
@@ -85,24 +134,33 @@ Result<> references(Session& session, Call& call, Printer& out, bool everywhere)
     out.print(json.text() + "\n");
     return Unit{};
   }
-  const std::string place = place_text(session, heap.memory(), begin);
-  std::string text = fmt::format("{} to {:#x}{}{}\n{}\n", count_of(answer.references.size(), "reference"), begin,
-                                 place.empty() ? "" : ": ", place, snapshot_text(session, heap.memory().facts()));
-  std::uint64_t shown = 0;
-  for (const Reference& reference : answer.references) {
-    if (shown++ == rows.value()) break;
-    text += "  " + holder_text(session, heap, reference);
-    if (reference.value != begin) text += fmt::format(", to +{:#x}", reference.value - begin);
-    text += "\n";
+  if (variable) {
+    out.print(variable_text(session, heap, *variable, answer, question, rows.value()));
+    return Unit{};
   }
-  if (answer.references.size() > rows.value())
-    text += fmt::format("  … {} more; -n shows them\n", with_separators(answer.references.size() - rows.value()));
-  out.print(text);
+  out.print(references_head(answer, begin, place_text(session, heap.memory(), begin)) +
+            snapshot_text(session, heap.memory().facts()) + "\n" +
+            references_lines(session, heap, answer, begin, rows.value()));
   return Unit{};
 }
 
 Result<> refs(Session& session, Call& call, Printer& out) { return references(session, call, out, false); }
 Result<> all_refs(Session& session, Call& call, Printer& out) { return references(session, call, out, true); }
+
+// A variable is a root itself: the way is from it to what it points to.
+void trace_variable(Session& session, SnapshotHeap& heap, const Variable& variable, bool as_json, Printer& out) {
+  const std::vector<VariableWord> words = words_to_blocks(heap, variable);
+  if (as_json) {
+    JsonWriter json;
+    json.begin_object().field("snapshot", heap.memory().facts().number);
+    write_variable(json, session, heap, variable, words);
+    out.print(json.end_object().text() + "\n");
+    return;
+  }
+  out.print(fmt::format("{:#x}: {}\n{}\n", variable.begin, variable_words(variable),
+                        snapshot_text(session, heap.memory().facts())) +
+            words_text(session, heap, variable, words));
+}
 
 Result<> trace(Session& session, Call& call, Printer& out) {
   const bool as_json = call.flag("--json");
@@ -115,7 +173,12 @@ Result<> trace(Session& session, Call& call, Printer& out) {
   if (!found) return found.error();
   SnapshotHeap& heap = *found.value();
   const std::uint32_t block = heap.ranks().find(address.value());
-  if (block == BlockRanks::kNone) return not_in_a_block(session, heap.memory(), address.value());
+  if (block == BlockRanks::kNone) {
+    const std::optional<Variable> variable = variable_at(session, heap.memory(), address.value());
+    if (!variable) return not_in_a_block(session, heap.memory(), address.value());
+    trace_variable(session, heap, *variable, as_json, out);
+    return Unit{};
+  }
   const LeakClass leak_class = heap.reachability().class_of(block);
   const std::optional<ReferencePath> path = heap.paths().to(block, kMostSteps);
   if (as_json) {
@@ -207,7 +270,8 @@ const Command kRefsCommand{
     .summary = "who points at a block or a range, at the last snapshot of memory",
     .help = "Every aligned word in registers, stacks, variables, mappings and live blocks\n"
             "that leads to the block that holds ADDR, or to [ADDR, END). Freed memory is not\n"
-            "looked at; see allrefs.\n",
+            "looked at; see allrefs. Of a variable also what it points to and, if that is one\n"
+            "block, what else leads to this.\n",
     .example = "refs 0x5581c2e0",
     .group = CommandGroup::Memory,
     .takes = Takes::Address,
@@ -230,7 +294,8 @@ const Command kTraceCommand{
     .arguments = "ADDR",
     .summary = "how the program gets at a block: from a variable or stack, step by step",
     .help = "The shortest way from a root to the block that holds ADDR, with the offsets at\n"
-            "which each block leads on. A block that nothing leads to is unreachable: a leak.\n",
+            "which each block leads on. A block that nothing leads to is unreachable: a leak.\n"
+            "Of a variable: the blocks that it points to.\n",
     .example = "trace 0x5581c2e0",
     .group = CommandGroup::Memory,
     .takes = Takes::Address,

@@ -12,6 +12,7 @@
 #include "shell/all_commands.h"
 #include "shell/contents_text.h"
 #include "shell/describe.h"
+#include "shell/variable.h"
 
 namespace heaptape {
 namespace {
@@ -200,7 +201,7 @@ Result<> whole_heap(Session& session, SnapshotHeap& heap, const BlockTypes& type
       snapshot_text(session, snapshot) + "\n" + bytes_text(retained.all_bytes()) + " in " + count_of(blocks, "block");
   if (reached.retained_blocks < blocks)
     text +=
-        fmt::format(", of which nothing leads to {} in {}", bytes_text(retained.all_bytes() - reached.retained_bytes),
+        fmt::format("; nothing leads to {} in {} of these", bytes_text(retained.all_bytes() - reached.retained_bytes),
                     count_of(blocks - reached.retained_blocks, "block"));
   out.print(text + "\n" + retained.rows_text(rows));
   return Unit{};
@@ -285,6 +286,43 @@ Result<> one_block(Session& session, SnapshotHeap& heap, const BlockTypes& types
   return Unit{};
 }
 
+Result<> one_variable(Session& session, SnapshotHeap& heap, const BlockTypes& types, const RootOwners& owners,
+                      const Variable& variable, const RowLimit& rows, bool as_json, Printer& out) {
+  const MemorySnapshot& snapshot = heap.memory().facts();
+  const std::vector<VariableWord> words = words_to_blocks(heap, variable);
+  const std::uint32_t node = owners.node_of_variable(heap, variable.name, variable.begin);
+  std::optional<Retained> retained;
+  if (node != Dominators::kNone) retained.emplace(session, heap, types, owners, node);
+  if (as_json) {
+    JsonWriter json;
+    json.begin_object().field("snapshot", snapshot.number).field("event", snapshot.event);
+    write_variable(json, session, heap, variable, words);
+    json.field("retained_bytes", retained ? retained->whole().retained_bytes : 0);
+    json.field("retained_blocks", retained ? retained->whole().retained_blocks : 0).key("holds");
+    if (retained)
+      retained->write_rows(json, rows);
+    else
+      json.begin_array().end_array();
+    out.print(json.end_object().text() + "\n");
+    return Unit{};
+  }
+  std::string text =
+      fmt::format("{:#x}: {}\n{}\n", variable.begin, variable_words(variable), snapshot_text(session, snapshot)) +
+      words_text(session, heap, variable, words);
+  if (retained && retained->whole().retained_blocks != 0) {
+    const RetainedGroup& whole = retained->whole();
+    text += fmt::format("  retains   {} in {}, {} of the heap\n", bytes_text(whole.retained_bytes),
+                        count_of(whole.retained_blocks, "block"),
+                        percent_text(whole.retained_bytes, retained->all_bytes()));
+    text += retained->rows_text(rows);
+  } else if (!words.empty()) {
+    text += fmt::format("  retains   nothing: something else leads to {}, too\n",
+                        words.size() == 1 ? "this block" : "each of these blocks");
+  }
+  out.print(text);
+  return Unit{};
+}
+
 Result<> retained(Session& session, Call& call, Printer& out) {
   const bool as_json = call.flag("--json");
   const Result<std::uint64_t> count = call.count("-n", kUsualRows);
@@ -301,12 +339,17 @@ Result<> retained(Session& session, Call& call, Printer& out) {
   const Result<SnapshotHeap*> heap = session.memory_graph();
   if (!heap) return heap.error();
   const std::uint32_t block = heap.value()->ranks().find(address);
-  if (word && block == BlockRanks::kNone) return not_in_a_block(session, heap.value()->memory(), address);
+  const bool in_block = block != BlockRanks::kNone;
+  const std::optional<Variable> variable =
+      word && !in_block ? variable_at(session, heap.value()->memory(), address) : std::nullopt;
+  if (word && !in_block && !variable) return not_in_a_block(session, heap.value()->memory(), address);
   const Result<BlockTypes*> types = session.block_types();
   if (!types) return types.error();
   const Result<RootOwners*> owners = session.root_owners();
   if (!owners) return owners.error();
   if (!word) return whole_heap(session, *heap.value(), *types.value(), *owners.value(), rows, as_json, out);
+  if (variable)
+    return one_variable(session, *heap.value(), *types.value(), *owners.value(), *variable, rows, as_json, out);
   return one_block(session, *heap.value(), *types.value(), *owners.value(), block, rows, as_json, out);
 }
 
@@ -319,7 +362,8 @@ const Command kRetainedCommand{
     .help = "A block retains itself and all that the program can get at only through it. The\n"
             "list is a tree: what a line retains is part of what the line above it does, one\n"
             "step to the left. Blocks of one type that are held alike are one line. With\n"
-            "ADDR: what this block retains, and what it is held by, up to a variable.\n"
+            "ADDR: what this block retains, and what it is held by, up to a variable; or what\n"
+            "the variable at ADDR retains.\n"
             "\n"
             "Words in registers and on stacks count only for what variables do not lead to.\n"
             "'Held in more than one way' is what several variables or blocks lead to, so that\n"

@@ -19,8 +19,25 @@ namespace heaptape {
 namespace {
 
 constexpr std::uint64_t kUsualFrames = 100;
+constexpr std::size_t kThreadsNamed = 12; // in a message
 constexpr CommandOption kStackOptions[] = {{"-n N", "at most N frames of a thread (default: 100)"},
                                            {"--json", "as JSON"}};
+
+// "1 (main, tid 6698), 3 (tid 6704)": those of the snapshot, by the numbers that may be asked for; of very many the first.
+std::string threads_there(const Session& session, const SnapshotMemory& memory) {
+  const std::vector<ThreadState>& threads = memory.facts().threads;
+  std::string text;
+  for (std::size_t i = 0; i < threads.size() && i < kThreadsNamed; ++i) {
+    const Thread* const known = thread_on_tape(session, memory, threads[i].tid);
+    const std::string tid = fmt::format("tid {}", threads[i].tid);
+    text += i == 0 ? "" : ", ";
+    if (known == nullptr)
+      text += tid;
+    else
+      text += fmt::format("{} ({}{})", known->id.value, known->name.empty() ? "" : printable(known->name) + ", ", tid);
+  }
+  return threads.size() > kThreadsNamed ? text + fmt::format(" and {} more", threads.size() - kThreadsNamed) : text;
+}
 
 // The threads that are meant, as numbers in the snapshot.
 Result<std::vector<std::size_t>> chosen_threads(const Session& session, const SnapshotMemory& memory,
@@ -44,13 +61,15 @@ Result<std::vector<std::size_t>> chosen_threads(const Session& session, const Sn
       if (std::ranges::find(found.value(), thread.id) != found.value().end()) add(std::to_string(thread.tid));
   } else {
     add(number);
-    if (chosen.empty()) return found.error();
+    if (chosen.empty())
+      return Error{ErrorCode::NotFound, "no thread " + printable(*word) +
+                                            " at the snapshot, which has these: " + threads_there(session, memory)};
   }
   std::ranges::sort(chosen);
   chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
   if (chosen.empty())
-    return Error{ErrorCode::NotFound,
-                 "thread " + printable(*word) + " did not run at the snapshot; 'threads' says when it did"};
+    return Error{ErrorCode::NotFound, "thread " + printable(*word) + " did not run at the snapshot, which has these: " +
+                                          threads_there(session, memory)};
   return chosen;
 }
 

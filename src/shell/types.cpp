@@ -58,6 +58,20 @@ std::string shares_text(const BlockTypes& types, std::span<const TypeSum> rows) 
   return text;
 }
 
+// What nothing leads to is a row's own bytes, but is retained by nobody.
+std::string unreached_text(SnapshotHeap& heap) {
+  const Dominators& dominators = heap.dominators();
+  LeakTotals unreached;
+  for (std::uint32_t block = 0; block < heap.ranks().size(); ++block) {
+    if (dominators.node_of(block) != Dominators::kNone) continue;
+    ++unreached.blocks;
+    unreached.bytes += heap.ranks().bytes(block);
+  }
+  if (unreached.blocks == 0) return "";
+  return fmt::format("nothing leads to {} in {}: they count for no type's retained; 'leaks' has the causes\n",
+                     bytes_text(unreached.bytes), count_of(unreached.blocks, "block"));
+}
+
 Result<> types(Session& session, Call& call, Printer& out) {
   const bool as_json = call.flag("--json");
   const Result<std::uint64_t> most = call.count("-n", kUsualRows);
@@ -75,19 +89,19 @@ Result<> types(Session& session, Call& call, Printer& out) {
     return Unit{};
   }
   std::string text = snapshot_text(session, snapshot) + "\n" + shares_text(known, rows) + "\n" +
-                     session.style.dim(fmt::format("{:>10} {:>12} {:>12}  {:<8}  {}", "blocks", "bytes", "retained",
-                                                   "known by", "type")) +
+                     session.style.dim(fmt::format("{:>10} {:>12} {:>12}  {:<8}  {:<14}  {}", "blocks", "bytes",
+                                                   "retained", "known by", "such as", "type")) +
                      "\n";
   std::uint64_t shown = 0;
   for (const TypeSum& row : rows) {
     if (shown++ == most.value()) break;
-    text += fmt::format("{:>10} {:>12} {:>12}  {:<8}  {}\n", with_separators(row.blocks), bytes_text(row.bytes),
-                        bytes_text(row.retained_bytes), source_name(known[row.type].source),
+    text += fmt::format("{:>10} {:>12} {:>12}  {:<8}  {:<14}  {}\n", with_separators(row.blocks), bytes_text(row.bytes),
+                        bytes_text(row.retained_bytes), source_name(known[row.type].source), hex(row.example),
                         printable(known[row.type].name));
   }
   if (rows.size() > most.value())
     text += fmt::format("  … {} more; -n shows them\n", with_separators(rows.size() - most.value()));
-  out.print(text);
+  out.print(text + unreached_text(*heap.value()));
   return Unit{};
 }
 
@@ -134,7 +148,8 @@ const Command kTypesCommand{
     .summary = "what the heap consists of by types of blocks, at the last snapshot of memory",
     .help = "Number and bytes of the blocks of each type, most bytes first, and how the type\n"
             "is known. Retained are their bytes and those of all blocks that the program can\n"
-            "get at only through one of them. Blocks whose type is not known are named after\n"
+            "get at only through one of them. 'Such as' is the address of one. Blocks whose type is not known are "
+            "named after\n"
             "the function that made them: <sdsnewlen>.\n",
     .example = "types -n 10",
     .group = CommandGroup::Memory,

@@ -57,9 +57,30 @@ def a_block_is_named_with_what_holds_it_up_to_a_variable(test):
     text = demand("retained", lost.tape, hex(block))
     check("unreachable: definitely lost" in text and "with 50 bytes in 1 block that only it leads to" in text, text)
     check(f"through {block:#x}" in demand("retained", lost.tape, hex(child)), "what is lost through another block")
-    # Without a block the question has no answer.
+    # Without a block or a variable the question has no answer.
     refused = ask("retained", lost.tape, "0x10")
     check(refused.returncode != 0 and "was in no live block" in refused.stderr, refused.stderr)
+
+
+@case
+def a_variable_is_asked_about_by_its_name(test):
+    lost = Waiting(test, [program("lost")])
+    answer = json.loads(demand("retained", lost.tape, "g_chain", "--json"))
+    equal((answer["variable"], answer["retained_bytes"], answer["retained_blocks"]), ("g_chain", 1500, 5), "what the chain's variable retains")
+    (first,) = answer["points_to"]
+    equal((first["offset"], first["bytes"]), (0, 300), "its first block")
+    text = demand("retained", lost.tape, "g_chain")
+    check("variable g_chain, 8 bytes of lost" in text and "retains   1.50 kB in 5 blocks" in text, text)
+    text = demand("trace", lost.tape, "g_middle")
+    check("variable g_middle, 8 bytes of lost" in text and "400-byte block of make" in text and "entered at +0x88" in text, text)
+    text = demand("refs", lost.tape, "g_chain")
+    check(f"-> {first['block']} 300-byte block" in text and f"1 reference to {first['block']}" in text, text)
+    answer = json.loads(demand("trace", lost.tape, "g_hidden", "--json"))
+    equal((answer["variable"], answer["points_to"]), ("g_hidden", []), "a variable without pointers")
+    check("leads to no live block" in demand("retained", lost.tape, "g_hidden"), "the same in words")
+    bytes_of = json.loads(demand("bytes", lost.tape, "g_hidden", "--json"))
+    equal(int(bytes_of["end"], 16) - int(bytes_of["begin"], 16), 24, "bytes of the variable alone")
+    check("variable g_hidden, 24 bytes of lost" in demand("bytes", lost.tape, "g_hidden"), "and its name")
 
 
 if __name__ == "__main__":

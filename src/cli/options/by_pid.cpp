@@ -82,9 +82,10 @@ Result<pid_t> find_process(std::string_view text) {
     return Error{ErrorCode::Io, shown + " may be a program whose collector does not answer, because it is stopped or "
                                         "very busy; try again, or read the tape as it is"};
   if (const std::vector<std::string> running = processes_named(text); !running.empty()) {
-    return Error{ErrorCode::NotFound, fmt::format("{} is running (process {}) but not being recorded by you; heaptape "
+    return Error{ErrorCode::NotFound, fmt::format("{} is running ({} {}) but not being recorded by you; heaptape "
                                                   "must start a program to record it: heaptape record {}",
-                                                  shown, listed(running, "and"), printable(text))};
+                                                  shown, running.size() == 1 ? "process" : "processes",
+                                                  listed(running, "and"), printable(text))};
   }
   const std::string meant = did_you_mean(text, names);
   return Error{ErrorCode::Usage, shown + " is neither a process id nor a program that is being recorded" +

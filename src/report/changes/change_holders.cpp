@@ -1,6 +1,7 @@
 #include "report/changes/change_holders.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -27,7 +28,7 @@ public:
         owners_(RootOwners::of(heap, symbols)), dominators_(owners_.dominators()),
         tree_(RetainedTree::of(dominators_, heap.ranks(), tree_question())) {}
 
-  std::vector<HoldersOfRow> run() {
+  NewBlockHolders run() {
     const std::vector<NewHolding> all = new_holdings(view_, dominators_, tree_, question_.blocks);
     std::vector<HoldersOfRow> rows;
     std::vector<const NewHolding*> shown;
@@ -45,7 +46,7 @@ public:
     }
     add_places(shown, rows);
     add_ways(shown, rows);
-    return rows;
+    return {std::move(rows), sums_of(all)};
   }
 
 private:
@@ -71,6 +72,19 @@ private:
     if (type.is_known()) return printable(type.name);
     return type.source == TypeSource::Function ? "block of " + printable(type.name.substr(1, type.name.size() - 2))
                                                : std::string("block");
+  }
+
+  std::vector<RootSum> sums_of(const std::vector<NewHolding>& all) const {
+    std::map<std::string, BlockSum> by_root;
+    for (const NewHolding& holding : all) {
+      BlockSum& sum = by_root[holding.group == NewHolding::kNone ? std::string() : root_above(holding.first)];
+      sum.blocks += holding.blocks;
+      sum.bytes += holding.bytes;
+    }
+    std::vector<RootSum> sums;
+    for (const auto& [root, held] : by_root) sums.push_back({root, held});
+    std::ranges::stable_sort(sums, std::ranges::greater(), [](const RootSum& sum) { return sum.held.bytes; });
+    return sums;
   }
 
   HeldBy words_of(const NewHolding& holding) const {
@@ -210,8 +224,8 @@ private:
 
 } // namespace
 
-std::vector<HoldersOfRow> holders_of(const TapeReader& tape, SnapshotHeap& heap, const BlockTypes& types,
-                                     ProgramSymbols& symbols, const HoldersQuestion& question) {
+NewBlockHolders holders_of(const TapeReader& tape, SnapshotHeap& heap, const BlockTypes& types, ProgramSymbols& symbols,
+                           const HoldersQuestion& question) {
   return HolderFinder(tape, heap, types, symbols, question).run();
 }
 

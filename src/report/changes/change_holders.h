@@ -43,8 +43,16 @@ struct HoldersOfRow {
   std::size_t more = 0;       // that are left out
 };
 
-// In the order of `wanted`.
-std::vector<HoldersOfRow> holders_of(const TapeReader& tape, SnapshotHeap& heap, const BlockTypes& types,
-                                     ProgramSymbols& symbols, const HoldersQuestion& question);
+// What one root holds of all new blocks that count.
+struct RootSum {
+  std::string root{}; // as in HeldBy; empty: nothing leads to them
+  BlockSum held{};
+};
+struct NewBlockHolders {
+  std::vector<HoldersOfRow> rows; // in the order of `wanted`
+  std::vector<RootSum> roots;     // most bytes first
+};
+NewBlockHolders holders_of(const TapeReader& tape, SnapshotHeap& heap, const BlockTypes& types, ProgramSymbols& symbols,
+                           const HoldersQuestion& question);
 
 } // namespace heaptape

@@ -62,7 +62,7 @@ std::string place_text(const HeldAt& at) {
 
 // "g_cache (variables of shop) +0x10, through node of map<int, Order>"
 std::string holder_text(const HeldBy& held) {
-  if (held.is_lost) return "nothing leads to them any more";
+  if (held.is_lost) return "lost";
   const bool many_ways = held.root == kHeldInManyWays;
   std::string text = held.root + place_text(held.at);
   if (!held.holder.empty()) {
@@ -72,21 +72,67 @@ std::string holder_text(const HeldBy& held) {
   for (std::size_t i = 0; i < held.ways.size(); ++i)
     text += (i == 0 ? ": by " : i + 1 == held.ways.size() ? " and by " : ", by ") + held.ways[i];
   if (held.ways.size() == 1) text += " and others";
-  const std::string_view through = held.ways.empty() ? ", through " : "; through ";
-  for (std::size_t i = 0; i < held.through.size(); ++i) text.append(i == 0 ? through : " -> ").append(held.through[i]);
   return text;
+}
+// "through node of map<int, Order> -> Order"
+std::string through_text(const HeldBy& held) {
+  std::string text;
+  for (std::size_t i = 0; i < held.through.size(); ++i)
+    text.append(i == 0 ? "through " : " -> ").append(held.through[i]);
+  return text.empty() ? "directly" : text;
 }
 
 std::string holders_text(const ChangedRow& row, bool one_tape) {
   constexpr std::string_view kIndent = "              ";
+  const std::string_view now = one_tape ? "" : " now";
   std::string text;
-  for (const HeldBy& held : row.held_by) {
-    const bool says_how = held.is_lost || (held.root == kHeldInManyWays && held.holder.empty());
-    text += fmt::format("{}{}{}, such as {:#x}: {}{}\n", kIndent, sum_text(held.held), one_tape ? "" : " now",
-                        held.example, says_how ? "" : "held by ", holder_text(held));
+  std::vector<bool> is_done(row.held_by.size());
+  for (std::size_t i = 0; i < row.held_by.size(); ++i) {
+    if (is_done[i]) continue;
+    const HeldBy& first = row.held_by[i];
+    const bool says_how = first.is_lost || (first.root == kHeldInManyWays && first.holder.empty());
+    const std::string holder = (says_how ? "" : "held by ") + holder_text(first);
+    BlockSum sum;
+    std::string ways;
+    std::size_t count = 0;
+    for (std::size_t j = i; j < row.held_by.size(); ++j) {
+      const HeldBy& held = row.held_by[j];
+      if (held.is_lost != first.is_lost || holder_text(held) != holder_text(first)) continue;
+      is_done[j] = true;
+      ++count;
+      sum.blocks += held.held.blocks;
+      sum.bytes += held.held.bytes;
+      ways +=
+          fmt::format("{}  {}, such as {:#x}: {}\n", kIndent, sum_text(held.held), held.example, through_text(held));
+    }
+    if (count > 1)
+      text += fmt::format("{}{}{}: {}\n{}", kIndent, sum_text(sum), now, holder, ways);
+    else
+      text += fmt::format("{}{}{}, such as {:#x}: {}{}\n", kIndent, sum_text(sum), now, first.example, holder,
+                          first.through.empty() ? "" : (first.ways.empty() ? ", " : "; ") + through_text(first));
   }
   if (row.more_holders != 0)
     text += fmt::format("{}… {}\n", kIndent, count_of(row.more_holders, "more holder", "more holders"));
+  return text;
+}
+
+// "new     21.3 MB in 259,510 blocks held by g_cache (variables of shop)", and what is lost; the largest.
+std::string roots_text(const SnapshotChanges& changes) {
+  constexpr std::size_t kMost = 3;
+  std::string text;
+  for (std::size_t i = 0; i < changes.roots.size() && i < kMost; ++i) {
+    const RootSum& sum = changes.roots[i];
+    text += i == 0 ? (changes.one_tape ? "new     " : "now     ") : "        ";
+    if (sum.root.empty())
+      text += fmt::format("{} lost: 'heaptape leaks {}@{}' has the causes\n", sum_text(sum.held),
+                          printable(changes.after.view->path()), changes.after.memory->number);
+    else if (sum.root == kHeldInManyWays)
+      text += fmt::format("{} {}\n", sum_text(sum.held), sum.root);
+    else
+      text += fmt::format("{} held by {}\n", sum_text(sum.held), sum.root);
+  }
+  if (changes.roots.size() > kMost)
+    text += fmt::format("        … {}\n", count_of(changes.roots.size() - kMost, "more holder", "more holders"));
   return text;
 }
 
@@ -168,7 +214,7 @@ std::string changes_text(const SnapshotChanges& changes, const ChangesText& opti
   }
   line("change  " + change_text(changes));
   if (!changes.no_holders.empty()) line("what holds the new blocks is not known: " + changes.no_holders);
-  out += "\n";
+  out += roots_text(changes) + "\n";
   out += options.style.dim(fmt::format("{:>11} {:>11} {:>11} {:>11} {:<8} {}", "bytes", "blocks",
                                        changes.one_tape ? "new" : "before", changes.one_tape ? "gone" : "after", "",
                                        by_name(changes.by))) +
@@ -202,6 +248,13 @@ std::string changes_json(const SnapshotChanges& changes) {
     write_sum(json, "gone", changes.gone);
   }
   if (!changes.no_holders.empty()) json.field("no_holders", std::string_view(changes.no_holders));
+  json.key("roots").begin_array();
+  for (const RootSum& sum : changes.roots) {
+    json.begin_object().field("lost", sum.root.empty());
+    if (!sum.root.empty()) json.field("root", std::string_view(sum.root));
+    json.field("blocks", sum.held.blocks).field("bytes", sum.held.bytes).end_object();
+  }
+  json.end_array();
   json.field("unchanged", changes.unchanged).key("changes").begin_array();
   for (const ChangedRow& row : changes.rows) write_row(json, changes, row);
   return json.end_array().end_object().text() + "\n";

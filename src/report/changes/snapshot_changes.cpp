@@ -246,14 +246,15 @@ private:
     }
     if (wanted.empty()) return;
     ProgramSymbols symbols(later.tape());
-    std::vector<HoldersOfRow> found =
+    NewBlockHolders found =
         holders_of(later.tape(), *later.heap, *later.types, symbols,
                    {.blocks = {.is_new = is_new, .what_of = what}, .wanted = wanted, .most = question_.holders});
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const auto place = static_cast<std::size_t>(std::ranges::find(order_, wanted[i]) - order_.begin());
-      changes_.rows[place].held_by = std::move(found[i].list);
-      changes_.rows[place].more_holders = found[i].more;
+      changes_.rows[place].held_by = std::move(found.rows[i].list);
+      changes_.rows[place].more_holders = found.rows[i].more;
     }
+    changes_.roots = std::move(found.roots);
   }
 
   const ChangesQuestion& question_;

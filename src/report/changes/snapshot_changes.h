@@ -49,6 +49,7 @@ struct SnapshotChanges {
   BlockSum made{}, gone{};      // of one tape
   std::vector<ChangedRow> rows; // those that changed, the largest change in bytes first
   std::size_t unchanged = 0;    // rows
+  std::vector<RootSum> roots{}; // what holds the new blocks of all rows, of two tapes all blocks; most bytes first
   std::string no_holders{};     // why nobody can say what holds the new blocks; empty: it is said
 };
 

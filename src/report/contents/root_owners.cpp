@@ -90,4 +90,20 @@ const RootOwner* RootOwners::owner_of(std::uint32_t node) const {
   return found != dominators_.owners().end() && found->node == node ? &owners_[found->owner] : nullptr;
 }
 
+std::uint32_t RootOwners::node_of_variable(SnapshotHeap& heap, std::string_view symbol, std::uint64_t address) const {
+  const std::span<const RootRange> ranges = heap.roots().ranges();
+  const auto range_of = std::ranges::find_if(ranges, [&](const RootRange& range) {
+    return range.kind == RootKind::Globals && range.begin <= address && address < range.end;
+  });
+  if (range_of == ranges.end()) return Dominators::kNone;
+  const std::string where = root_text(heap.memory(), *range_of, address);
+  for (const Dominators::OwnerNode& each : dominators_.owners()) {
+    const RootOwner& owner = owners_[each.owner];
+    const RootRange& range = ranges[owner.range];
+    if (owner.symbol == symbol && range.kind == RootKind::Globals && root_text(heap.memory(), range, 0) == where)
+      return each.node;
+  }
+  return Dominators::kNone;
+}
+
 } // namespace heaptape

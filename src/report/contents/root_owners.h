@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/memory/dominators.h"
@@ -27,6 +28,9 @@ public:
   const Dominators& dominators() const { return dominators_; }
   // By a node of those dominators; null: it is no owner's.
   const RootOwner* owner_of(std::uint32_t node) const;
+  // The node of the variable with this symbol at this address; kNone: no word of it leads to a block. Variables of one module that share
+  // a name are one owner.
+  std::uint32_t node_of_variable(SnapshotHeap& heap, std::string_view symbol, std::uint64_t address) const;
 
 private:
   std::vector<RootOwner> owners_;

@@ -1,5 +1,12 @@
 #include "report/leaks/leak_text.h"
 
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "base/number_text.h"
@@ -10,7 +17,7 @@ namespace {
 
 constexpr std::array kClasses{LeakClass::Definitely, LeakClass::Indirectly, LeakClass::Possibly, LeakClass::Reachable};
 constexpr std::size_t kStacksShown = 5;
-constexpr std::size_t kCallers = 3;
+constexpr std::size_t kCallers = 3, kMostCallers = 8;
 
 std::string sum_text(const LeakTotals& totals) {
   return bytes_text(totals.bytes) + " in " + count_of(totals.blocks, "block");
@@ -30,7 +37,41 @@ std::string reference_text(const LeakSite& site) {
   return "";
 }
 
-std::string site_text(const LeakSite& site, StackText& stacks) {
+struct ShownSite {
+  LeakSite site;
+  std::string chain;
+};
+// Sites that would read alike are told apart by more callers, or else are one.
+std::vector<ShownSite> shown_sites(const LeakReport& report, StackText& stacks, bool definite) {
+  const auto key_of = [](const LeakSite& site, std::string chain) {
+    return std::tuple(site.cycle, site.reference, site.offset, std::move(chain));
+  };
+  using Key = decltype(key_of(LeakSite(), ""));
+  std::map<Key, std::size_t> alike;
+  for (const LeakSite& site : report.sites)
+    if (site.definite == definite) ++alike[key_of(site, stacks.chain(site.stack, kCallers))];
+  std::vector<ShownSite> shown;
+  std::map<Key, std::size_t> places;
+  for (const LeakSite& site : report.sites) {
+    if (site.definite != definite) continue;
+    std::string chain = stacks.chain(site.stack, kCallers);
+    if (alike[key_of(site, chain)] != 1) chain = stacks.chain(site.stack, kMostCallers);
+    const auto [place, is_new] = places.try_emplace(key_of(site, chain), shown.size());
+    if (is_new) {
+      shown.push_back({site, std::move(chain)});
+      continue;
+    }
+    LeakSite& sum = shown[place->second].site;
+    sum.direct.blocks += site.direct.blocks, sum.direct.bytes += site.direct.bytes;
+    sum.indirect.blocks += site.indirect.blocks, sum.indirect.bytes += site.indirect.bytes;
+  }
+  std::ranges::stable_sort(shown, std::ranges::greater(),
+                           [](const ShownSite& each) { return each.site.direct.bytes + each.site.indirect.bytes; });
+  return shown;
+}
+
+std::string site_text(const ShownSite& shown) {
+  const LeakSite& site = shown.site;
   std::string text = fmt::format("  {:>10} in ", bytes_text(site.direct.bytes));
   text += site.cycle == 1 ? count_of(site.direct.blocks, "block")
                           : fmt::format("{} in a cycle of {}", count_of(site.direct.blocks, "block"), site.cycle);
@@ -40,18 +81,16 @@ std::string site_text(const LeakSite& site, StackText& stacks) {
     text += fmt::format(", and {} that only {} to", sum_text(site.indirect),
                         site.direct.blocks == 1 ? "it leads" : "they lead");
   text += fmt::format(", such as {:#x}\n", site.example);
-  return text + "             " + printable(stacks.chain(site.stack, kCallers)) + "\n";
+  return text + "             " + printable(shown.chain) + "\n";
 }
 
 std::string sites_text(const LeakReport& report, StackText& stacks, const TextStyle& style, std::size_t rows,
                        bool definite) {
-  std::string text;
-  std::size_t count = 0;
-  for (const LeakSite& site : report.sites) {
-    if (site.definite != definite || count++ >= rows) continue;
-    text += site_text(site, stacks);
-  }
+  const std::vector<ShownSite> shown = shown_sites(report, stacks, definite);
+  const std::size_t count = shown.size();
   if (count == 0) return {};
+  std::string text;
+  for (std::size_t i = 0; i < std::min(count, rows); ++i) text += site_text(shown[i]);
   if (count > rows) text += "  … " + with_separators(count - rows) + " more; -n shows them\n";
   return "\n" + style.bold(definite ? "Definitely lost" : "Possibly lost") + style.dim(", by where it was made") +
          "\n" + text;
@@ -158,13 +197,12 @@ std::string leak_text(const LeakReport& report, StackText& stacks, const TextSty
 std::string lost_lines(const LeakReport& report, StackText& stacks, std::size_t rows) {
   std::string text =
       "  " + leak_summary(report) + "; still reachable " + sum_text(report.of(LeakClass::Reachable)) + "\n";
-  std::size_t count = 0, definite = 0;
-  for (const LeakSite& site : report.sites) definite += site.definite;
-  for (const LeakSite& site : report.sites) {
-    if (!site.definite || count++ == rows) break;
+  const std::vector<ShownSite> shown = shown_sites(report, stacks, true);
+  const std::size_t definite = shown.size();
+  for (std::size_t i = 0; i < std::min(definite, rows); ++i) {
+    const LeakSite& site = shown[i].site;
     text += fmt::format("  {:>10} in {:<12} {}\n", bytes_text(site.direct.bytes + site.indirect.bytes),
-                        count_of(site.direct.blocks + site.indirect.blocks, "block"),
-                        printable(stacks.chain(site.stack, kCallers)));
+                        count_of(site.direct.blocks + site.indirect.blocks, "block"), printable(shown[i].chain));
   }
   if (definite > rows) text += "  and " + count_of(definite - rows, "cause") + " more\n";
   return text;
