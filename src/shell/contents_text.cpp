@@ -113,8 +113,14 @@ std::string unreachable_text(Session& session, SnapshotHeap& heap, std::uint32_t
 std::string block_text(Session& session, const SnapshotHeap& heap, std::uint32_t block) {
   const StackId stack = heap.stack_of(block);
   const std::string maker = session.stacks().site(stack);
-  return typed_words(session, heap.ranks().begin(block), heap.ranks().bytes(block), stack) +
-         (maker.empty() ? "" : " of " + printable(maker));
+  const std::uint64_t bytes = heap.ranks().bytes(block);
+  // The types of all blocks say more than the block alone does.
+  const Result<BlockTypes*> types = session.block_types();
+  const BlockType* const type = types ? &types.value()->of_block(block) : nullptr;
+  const std::string what = type != nullptr && type->is_known() && bytes != 0
+                               ? fmt::format("{}-byte {}", with_separators(bytes), printable(type->name))
+                               : typed_words(session, heap.ranks().begin(block), bytes, stack);
+  return what + (maker.empty() ? "" : " of " + printable(maker));
 }
 
 std::string root_place_text(Session& session, SnapshotMemory& memory, const RootRange& range, std::uint64_t word) {

@@ -46,6 +46,7 @@ public:
     if (offset == kWord && (is_cookie(bytes, kWord) || head_[0] == bytes - kWord)) return true;
     if ((offset == 2 * kWord || offset == 4 * kWord) && heap_.graph.options().cpython)
       return true; // behind the collector's links
+    if (heap_.graph.options().cpython && is_attributes(block, bytes, offset)) return true;
     if (offset == 3 * kWord && is_string_header(bytes)) return true;
     return is_second_base(block, offset) || keeps_start(block, offset) || is_exception(bytes, offset);
   }
@@ -54,6 +55,16 @@ private:
   bool is_cookie(std::uint64_t bytes, std::uint64_t offset) const {
     const std::uint64_t count = head_[0];
     return count != 0 && count <= bytes - offset && (bytes - offset) % count == 0;
+  }
+  // The values of an object's attributes, since CPython 3.11: in front of them is a byte for each, in which order they were set, the number
+  // of these, and in the last byte where the values begin.
+  bool is_attributes(std::uint32_t block, std::uint64_t bytes, std::uint32_t offset) {
+    constexpr std::uint32_t kFarthest = 256;
+    if (offset % kWord != 0 || offset >= kFarthest || bytes % kWord != 0 || bytes < offset) return false;
+    const std::uint64_t in_front = (bytes - offset) / kWord + 2;
+    if ((in_front + kWord - 1) / kWord * kWord != offset) return false;
+    const std::uint64_t last = cursor_.word(heap_.ranks.begin(block) + offset - kWord).value_or(0);
+    return last >> 56 == offset && (last >> 48 & 0xff) <= in_front - 2;
   }
   bool is_string_header(std::uint64_t bytes) const {
     const std::uint64_t length = head_[0], capacity = head_[1];

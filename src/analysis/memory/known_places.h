@@ -6,6 +6,7 @@
 //   a length in front        the first word is the number of bytes behind it
 //   a string's header        std::string of the old ABI: length, capacity, count of references, then the text
 //   an object of CPython     behind the links of its collector
+//   its attributes           their values, behind the order in which they were set
 //   a thread's table         of where its variables lie: the loader points behind its first entry
 //   an alignment            whoever aligned the block himself keeps its start there
 //   what was thrown          the C++ runtime keeps a header in front of it, and points into that

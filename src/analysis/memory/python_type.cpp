@@ -17,9 +17,18 @@ bool is_python_type(MemoryCursor& cursor, std::uint64_t address) {
   return false;
 }
 
-bool PythonTypeCheck::is_type(std::uint64_t address) {
-  const auto [found, is_new] = known_.try_emplace(address);
-  if (is_new) found->second = is_python_type(cursor_, address);
+PythonTypeCheck::Kind PythonTypeCheck::kind_of(std::uint64_t address) {
+  constexpr std::uint64_t kName = 24, kBase = 256;
+  constexpr int kMostBases = 8;
+  const auto [found, is_new] = known_.try_emplace(address, Kind::None);
+  if (!is_new || !is_python_type(cursor_, address)) return found->second;
+  found->second = Kind::Type;
+  std::uint64_t type = address;
+  for (int i = 0; i < kMostBases && type != 0; ++i, type = cursor_.word(type + kBase).value_or(0)) {
+    const std::string name = cursor_.text(cursor_.word(type + kName).value_or(0), sizeof "weakref.ReferenceType");
+    if (name == "weakref" || name == "weakref.ReferenceType")
+      found->second = Kind::WeakReference; // the latter since 3.12
+  }
   return found->second;
 }
 

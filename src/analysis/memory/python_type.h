@@ -13,11 +13,16 @@ class PythonTypeCheck {
 public:
   explicit PythonTypeCheck(const MemoryImage& image) : cursor_(image) {}
 
-  bool is_type(std::uint64_t address);
+  bool is_type(std::uint64_t address) { return kind_of(address) != Kind::None; }
+  // Whether it is that of weak references, or derived from it.
+  bool is_weak_reference(std::uint64_t address) { return kind_of(address) == Kind::WeakReference; }
 
 private:
+  enum class Kind : std::uint8_t { None, Type, WeakReference };
+  Kind kind_of(std::uint64_t address);
+
   MemoryCursor cursor_;
-  std::unordered_map<std::uint64_t, bool> known_;
+  std::unordered_map<std::uint64_t, Kind> known_;
 };
 
 // The same without a memory.

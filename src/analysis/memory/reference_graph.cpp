@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analysis/memory/block_walk.h"
-#include "analysis/memory/python_type.h"
+#include "analysis/memory/python_objects.h"
 
 namespace heaptape {
 
@@ -27,32 +27,6 @@ struct Part {
   TableVector<std::uint32_t> interior{}; // numbers of edges in `to`, and where they lead
   TableVector<std::uint32_t> offsets{};
 };
-
-// What CPython puts in front of an object that its collector watches: two links, the last bits of which are flags; then the object
-// begins, with the count of references and the type. Since 3.11 two words about attributes may come before the links.
-struct CollectorHead {
-  std::uint64_t next, previous, count, type;
-};
-constexpr std::size_t kHeadLinks = 2 * kWord;
-constexpr std::array<std::size_t, 2> kHeadPlaces{0, 2 * kWord};
-
-bool looks_like_address(std::uint64_t word) { return word > 4096 && word >> BlockRanks::kAddressBits == 0; }
-
-// Links lead to the same place of other blocks, or to the heads of the lists, which are not in blocks.
-bool is_link(const BlockRanks& ranks, std::uint64_t word) {
-  word &= ~std::uint64_t{7};
-  if (!looks_like_address(word)) return false;
-  const std::uint32_t block = ranks.find(word);
-  return block == BlockRanks::kNone ||
-         std::find(kHeadPlaces.begin(), kHeadPlaces.end(), word - ranks.begin(block)) != kHeadPlaces.end();
-}
-// Other structures in the same program may look alike but for the type.
-bool is_collector_head(const BlockRanks& ranks, const CollectorHead& head, PythonTypeCheck& types) {
-  constexpr std::uint64_t kMostCounted = std::uint64_t{1} << 33;
-  return head.count - 1 < kMostCounted && looks_like_address(head.type) && is_link(ranks, head.next) &&
-         is_link(ranks, head.previous) && ranks.find(head.count) == BlockRanks::kNone && // a heap may lie that low
-         types.is_type(head.type);
-}
 
 } // namespace
 
@@ -81,16 +55,16 @@ public:
 private:
   void work() {
     MemoryCursor cursor(image_);
-    PythonTypeCheck types(image_);
+    PythonObjects objects(image_, ranks_);
     const std::uint64_t blocks = ranks_.size();
     for (std::size_t task; (task = next_.fetch_add(1)) < parts_.size();) {
       const auto begin = static_cast<std::uint32_t>(blocks * task / parts_.size());
       const auto end = static_cast<std::uint32_t>(blocks * (task + 1) / parts_.size());
-      extract(cursor, types, begin, end, parts_[task]);
+      extract(cursor, objects, begin, end, parts_[task]);
     }
   }
 
-  void extract(MemoryCursor& cursor, PythonTypeCheck& types, std::uint32_t from, std::uint32_t till, Part& part) {
+  void extract(MemoryCursor& cursor, PythonObjects& objects, std::uint32_t from, std::uint32_t till, Part& part) {
     WordBatch batch(ranks_, options_.form, [&](std::uint64_t source, std::uint32_t target, std::uint64_t offset) {
       if (source == target) return;
       ++graph_.first_[source]; // the number of its edges, for the time being
@@ -104,7 +78,7 @@ private:
     const auto all = [](std::uint32_t) { return true; };
     walk_blocks(cursor, ranks_, from, till, all,
                 [&](std::uint32_t block, std::uint64_t address, std::span<const std::byte> bytes) {
-                  scan(batch, types, block, address, bytes);
+                  scan(batch, objects, block, address, bytes);
                   if (part.to.size() - counted < kCountedTogether) return true;
                   const std::uint64_t added = part.to.size() - counted;
                   counted += added;
@@ -115,26 +89,17 @@ private:
   }
 
   template <class Batch>
-  void scan(Batch& batch, PythonTypeCheck& types, std::uint32_t block, std::uint64_t address,
+  void scan(Batch& batch, PythonObjects& objects, std::uint32_t block, std::uint64_t address,
             std::span<const std::byte> bytes) {
-    std::size_t links = bytes.size(); // where those of CPython's collector begin
-    if (options_.cpython && address == ranks_.begin(block) && address % kWord == 0)
-      links = collector_links(bytes, types);
+    PythonObjects::Watched object;
+    if (options_.cpython && address == ranks_.begin(block) && address % kWord == 0) object = objects.watched_in(bytes);
     for (std::size_t at = -address % kWord; at + kWord <= bytes.size(); at += kWord) {
-      if (at - links < kHeadLinks) continue;
+      if ((at >= object.links && at - object.links < PythonObjects::kLinkBytes) || at == object.weak) continue;
       std::uint64_t word;
       std::memcpy(&word, bytes.data() + at, kWord);
+      if (object.is_kept && ranks_.maybe(word) && objects.references_at(word) != 0) continue;
       batch.look(word, block);
     }
-  }
-  std::size_t collector_links(std::span<const std::byte> bytes, PythonTypeCheck& types) const {
-    for (const std::size_t place : kHeadPlaces) {
-      CollectorHead head;
-      if (place + sizeof head > bytes.size()) break;
-      std::memcpy(&head, bytes.data() + place, sizeof head);
-      if (is_collector_head(ranks_, head, types)) return place;
-    }
-    return bytes.size();
   }
 
   void join() {

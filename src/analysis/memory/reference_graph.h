@@ -24,7 +24,7 @@ struct GraphOptions {
   unsigned threads = 1;
   PointerForm form{};
   // CPython's collector links all objects it watches in one list, by two words in front of each. These are not references of the
-  // program, and would make each object hold all others.
+  // program, and would make each object hold all others. Weak references and objects that are not in use hold nothing either.
   bool cpython = false;
 };
 

@@ -108,6 +108,30 @@ TEST(ReferenceGraph, LeavesOutTheCollectorsListAlsoBehindTwoWordsAboutAttributes
   EXPECT_EQ(targets(graph, items).size(), 4u);
 }
 
+TEST(ReferenceGraph, LeavesOutWhatPythonsWeakReferencesAndObjectsThatAreNotInUseLeadTo) {
+  HeapForTest heap;
+  const std::uint32_t type = heap.add(400), weak_type = heap.add(400), weak = heap.add(88), kept = heap.add(64),
+                      next = heap.add(64), used = heap.add(64);
+  heap.be_type(type);
+  heap.be_type(weak_type);
+  heap.point(weak_type, 8, type);
+  heap.pages.put_word(heap.at(weak_type, 200), 0x006665726b616577); // "weakref"
+  heap.pages.put_word(heap.at(weak), 0x1000'0000);                  // heads of lists
+  heap.pages.put_word(heap.at(weak, 8), 0x1000'0000);
+  heap.pages.put_word(heap.at(weak, 16), 1);
+  heap.point(weak, 24, weak_type);
+  heap.point(weak, 32, used, 16);
+  heap.point(weak, 40, next); // the function to be called
+  for (const std::uint32_t object : {kept, next, used}) heap.point(object, 24, type);
+  heap.pages.put_word(heap.at(used, 16), 1);
+  heap.point(kept, 40, next, 16);
+  heap.point(kept, 48, used, 16);
+  const ReferenceGraph graph = heap.graph({.cpython = true});
+  EXPECT_EQ(targets(graph, weak), (std::vector{weak_type, next}));
+  EXPECT_EQ(targets(graph, kept), (std::vector{type, next}));
+  EXPECT_EQ(targets(heap.graph(), kept), (std::vector{type, next, used}));
+}
+
 TEST(ReferenceGraph, FollowsLinksOfOtherListsInAProgramThatEmbedsPython) {
   HeapForTest heap;
   const std::uint32_t type = heap.add(400), a = heap.add(64), b = heap.add(64), text = heap.add(64);

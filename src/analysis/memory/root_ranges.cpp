@@ -34,6 +34,8 @@ public:
 
   std::vector<RootRange> make() {
     for (const RootArea& range : facts_.named) claim(RootKind::Named, range.begin, range.end, kNone, kNone);
+    for (const RootArea& range : facts_.frames)
+      claim(RootKind::Stack, range.begin, range.end, kNone, region_at(range.begin));
     bool all_stopped = true;
     for (std::uint32_t i = 0; i < facts_.threads.size(); ++i) {
       all_stopped = all_stopped && facts_.threads[i].stopped;

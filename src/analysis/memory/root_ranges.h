@@ -56,6 +56,7 @@ struct RootFacts {
   std::vector<RootArea> arenas{};   // the allocator's memory
   std::vector<RootArea> own{};      // mapped by the program itself: looked at also when blocks lie in it
   std::vector<RootArea> stacks{};   // of threads, also of ended ones
+  std::vector<RootArea> frames{};   // where an interpreter has the variables of its functions: as good as stacks
   std::vector<RootArea> excluded{}; // not to be looked at: variables of the allocator, or what the program said
   std::vector<RootArea> named{};    // to be looked at, whatever it is
   std::uint64_t static_tls = 1664;  // bytes of variables below a thread pointer; glibc's own reserve

@@ -1,10 +1,12 @@
 // The words in root ranges that lead to live blocks.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "analysis/memory/block_ranks.h"
@@ -17,11 +19,18 @@ namespace heaptape {
 // Where a root word lies in registers: a number of ThreadState::Register, or this plus a byte of ThreadState::extended.
 inline constexpr std::uint64_t kExtendedRegisters = 0x100;
 
+// A place in a block as one number.
+constexpr std::uint64_t place_in(std::uint32_t block, std::uint32_t offset) {
+  return std::uint64_t{block} << 32 | offset;
+}
+
 struct RootWord {
   std::uint64_t address = 0; // where it lies; of Registers see above
   std::uint32_t block = 0;   // that it leads to
   std::uint32_t offset = 0;  // in that block; ends at 2^32 - 1
   std::uint32_t range = 0;   // number in Roots::ranges
+
+  std::uint64_t place() const { return place_in(block, offset); }
 };
 
 // visit(range, address, word) for every word of the roots outside of live blocks; in code at every byte.
@@ -38,11 +47,18 @@ public:
   // In order of ranges. Of the words that lead to the same place only the first is kept, and at most eight places inside of a block; for
   // each stack and the registers of each thread one word to a block's start and one to its inside.
   std::span<const RootWord> words() const { return words_; }
-  bool is_weak(const RootWord& word) const { return heaptape::is_weak(ranges_[word.range].kind); }
+  // The word counts only for what strong ones do not lead to.
+  bool is_weak(const RootWord& word) const {
+    return heaptape::is_weak(ranges_[word.range].kind) || is_borrowed(word.place());
+  }
+  // From now on words that lead to these places are weak, wherever they lie. In order.
+  void set_borrowed(std::vector<std::uint64_t> places) { borrowed_ = std::move(places); }
+  bool is_borrowed(std::uint64_t place) const { return std::binary_search(borrowed_.begin(), borrowed_.end(), place); }
 
 private:
   std::vector<RootRange> ranges_;
   std::vector<RootWord> words_;
+  std::vector<std::uint64_t> borrowed_;
 };
 
 // The words of a thread's registers that may be pointers: visit(place, word).

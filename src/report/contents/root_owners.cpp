@@ -18,11 +18,13 @@ public:
     for (std::uint32_t range = 0; range < ranges.size(); ++range) {
       if (is_weak(ranges[range].kind)) continue;
       variable_end_ = 0;
-      WordBatch batch(view.ranks, view.graph.options().form,
-                      [&](std::uint64_t address, std::uint32_t block, std::uint64_t) {
-                        roots_.push_back({owner_at(ranges[range], range, address), block});
-                        if (roots_.size() >= most_) shrink();
-                      });
+      WordBatch batch(
+          view.ranks, view.graph.options().form, [&](std::uint64_t address, std::uint32_t block, std::uint64_t offset) {
+            const auto inside = static_cast<std::uint32_t>(std::min<std::uint64_t>(offset, ~std::uint32_t{}));
+            if (view.roots.is_borrowed(place_in(block, inside))) return;
+            roots_.push_back({owner_at(ranges[range], range, address), block});
+            if (roots_.size() >= most_) shrink();
+          });
       for_each_root_word(ranges.subspan(range, 1), view.threads, view.image, view.ranks,
                          [&](std::uint32_t, std::uint64_t address, std::uint64_t word) { batch.look(word, address); });
       batch.drain();

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "analysis/heap/allocator_code.h"
+#include "analysis/memory/borrowed_places.h"
 #include "analysis/space/address_space.h"
 #include "base/path_text.h"
 #include "report/contents/ending_threads.h"
@@ -21,6 +22,20 @@ std::vector<HeapBlock> blocks_of(HeapCursor& heap) {
     blocks.push_back({block.address, block.size, heap.owner_of(block).stack.value});
   });
   return blocks;
+}
+
+// CPython since 3.11 has the variables of its functions in mappings that begin with the one before, and with their own size.
+std::vector<RootArea> python_frames(const MemoryImage& image, std::span<const RootArea> own) {
+  constexpr std::uint64_t kSize = 8;
+  MemoryCursor cursor(image);
+  std::vector<RootArea> frames;
+  for (const RootArea& area : own) {
+    const std::uint64_t before = cursor.word(area.begin).value_or(1);
+    const bool has_one_before = std::ranges::find(own, before, &RootArea::begin) != own.end();
+    if ((before == 0 || has_one_before) && cursor.word(area.begin + kSize) == area.end - area.begin)
+      frames.push_back(area);
+  }
+  return frames;
 }
 
 RootFacts facts_of(const TapeReader& tape, const SnapshotMemory& memory, HeapCursor& heap,
@@ -39,6 +54,7 @@ RootFacts facts_of(const TapeReader& tape, const SnapshotMemory& memory, HeapCur
   for (const auto& [begin, piece] : heap.state().mappings().pieces()) {
     if (piece.anonymous && !is_allocators(piece.stack)) facts.own.push_back({begin, piece.end});
   }
+  if (memory.has_cpython()) facts.frames = python_frames(memory.image(), facts.own);
   return facts;
 }
 
@@ -96,6 +112,7 @@ Result<std::unique_ptr<SnapshotHeap>> SnapshotHeap::make(const TapeReader& tape,
   made->graph_ = std::move(graph).value();
   made->threads_ = threads_in_own_code(tape, memory);
   made->roots_ = Roots::of(facts_of(tape, memory, heap, made->threads_), memory.image(), *made->ranks_, reading.form);
+  if (cpython) made->roots_->set_borrowed(borrowed_places(made->view()));
   const RootFacts facts{.regions = memory.facts().regions, .names = tape.snapshots().names().texts()};
   made->known_ = KnownPlaces::of(made->view(), vtables_in(facts.regions, facts.names), [&](std::uint32_t stack) {
     return stack < tape.stacks().size() ? tape.stacks()[stack].pc : 0;
