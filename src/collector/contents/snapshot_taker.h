@@ -57,8 +57,8 @@ protected:
 
 class SnapshotTaker {
 public:
-  // The host must outlive it.
-  SnapshotTaker(pid_t pid, SnapshotHost& host);
+  // The host must outlive it, and so must the header, which says what memory is the recorder's.
+  SnapshotTaker(pid_t pid, SnapshotHost& host, const wire::Header* header = nullptr);
 
   struct Request {
     std::string name{};
@@ -101,6 +101,7 @@ private:
 
   pid_t pid_;
   SnapshotHost& host_;
+  const wire::Header* header_;
   MapNames names_;
   SnapshotPages pages_;
   PageFinder finder_;

@@ -32,7 +32,7 @@ Result<> RecordedContents::begin(SnapshotTaker::Request request) {
   if (!parts_.sink.has_tape()) return Error{ErrorCode::Unsupported, "there is no tape to put a snapshot on"};
   if (all_bytes_ >= bounds_.most_bytes) return limit_reached();
   request.with_not_dumped |= bounds_.with_not_dumped;
-  if (!desk_) desk_ = std::make_unique<SnapshotDesk>(parts_.pid, parts_.wake);
+  if (!desk_) desk_ = std::make_unique<SnapshotDesk>(parts_.pid, parts_.wake, parts_.header);
   if (!desk_->ask(std::move(request)))
     return Error{ErrorCode::Exhausted, "too many snapshots wait already; try again when they are done"};
   return Unit{};
@@ -137,6 +137,7 @@ void RecordedContents::end(SnapshotDesk::Ended ended) {
   } else {
     text = reached_limit_ ? limit_reached() : ended.snapshot.error();
     if (!is_marked_) mark_now(ended.request.name);
+      ++on_tape_;
   }
   bytes_ = 0;
   is_marked_ = reached_limit_ = false;

@@ -229,7 +229,7 @@ void give_main_thread_signal_stack() noexcept {
   const long memory = system_call(SYS_mmap, 0, static_cast<long>(kSignalStackBytes), PROT_READ | PROT_WRITE,
                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory < 0 && memory > -4096) return;
-  name_own_memory(memory, kSignalStackBytes);
+  note_own_memory(memory, kSignalStackBytes);
   stack_t own{};
   own.ss_sp = reinterpret_cast<void*>(memory);
   own.ss_size = kSignalStackBytes;
