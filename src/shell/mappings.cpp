@@ -21,7 +21,7 @@ struct View {
 };
 
 bool is_recorders(const AddressSpace& space, const SpaceRange& range) {
-  return range.kind == RangeKind::Special && space.names[range.name].starts_with(kRecorderMemory);
+  return range.kind == RangeKind::Special && is_recorder_memory(space.names[range.name]);
 }
 
 // Where the list comes from and how old it is.

@@ -46,6 +46,10 @@ struct ContentsQuestion {
   std::atomic<std::uint32_t> last_signal;
   std::atomic<std::uint64_t> number;  // the answer: of the snapshot, counted from 1; 0: there is none
   std::atomic<std::uint64_t> vectors; // where the kernel saved the vector registers; 0: they hold nothing any more
+  std::atomic<std::uint32_t> signal;  // of a crash
+  std::atomic<std::int32_t> code;     // and its si_code
+  std::atomic<std::uint64_t>
+      detail; // what follows in siginfo_t: of a fault the address, of a signal that was sent the sender
   std::atomic<std::uint64_t> registers[kAskerRegisters];
   char name[kContentsNameBytes]; // may not be terminated
 };

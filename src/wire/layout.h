@@ -37,7 +37,7 @@
 namespace heaptape::wire {
 
 inline constexpr std::uint64_t kMagic = 0x31'65'72'69'57'74'48'00; // "\0HtWire1"
-inline constexpr std::uint32_t kVersion = 7;
+inline constexpr std::uint32_t kVersion = 8;
 inline constexpr std::size_t kPage = 4096;
 
 // One record of a ring: 24 bytes, three 8-byte words, written in the order word1, word2, word0.
@@ -232,6 +232,14 @@ struct Config {
   std::uint64_t total_bytes;
 };
 
+// A mapping that the recorder has made for itself, beside this memory. Where the kernel keeps no names, /proc/PID/maps shows it like the
+// program's own, and perhaps as one with a neighbour.
+struct OwnMemory {
+  std::atomic<std::uint64_t> begin; // stored last (release); 0: none
+  std::atomic<std::uint64_t> bytes;
+};
+inline constexpr std::size_t kOwnMemories = 32;
+
 struct Header {
   std::uint64_t magic;
   std::uint32_t version;
@@ -280,6 +288,8 @@ struct Header {
   std::atomic<std::uint32_t> answer_found; // 1: it is in a block
 
   alignas(64) ContentsQuestion contents;
+
+  alignas(64) OwnMemory own_memory[kOwnMemories];
 
   // For programs that this one becomes or starts; written before it attaches, each terminated. `door` is an abstract socket of the
   // collector's without its leading NUL, at which the process knocks after exec; empty: there is none. `tape` is the last part of the

@@ -16,6 +16,14 @@ def snapshots_of(tape):
     return [(row["name"], row["contents"]) for row in json.loads(demand("snapshots", tape.path, "--json"))["snapshots"]]
 
 
+def runs(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def demand_known_leaks(tape, what, main_has_returned=False):
     """Ten chains of two blocks are lost and, when main() has returned, what its variable held: see contents_moments.c."""
     rows = json.loads(demand("leaks", tape.path, "--json"))["leaks"]["classes"]
@@ -144,6 +152,24 @@ def a_tape_that_takes_no_memory_does_not_hold_the_program(test):
     equal(asked.status, 7, "status")
     check(asked.out.endswith(b"snapshot -1\n"), asked.out)
     check(not any(contents for _, contents in snapshots_of(asked.tapes[0])), snapshots_of(asked.tapes[0]))
+
+@case
+def one_that_was_due_when_the_program_had_ended_is_named(test):
+    talker = Talker(test, options=("--snapshot", "events:1000"), quiet=False)
+    collector = talker.recording["collector"]
+    os.kill(collector, signal.SIGSTOP)
+    try:
+        talker.do("grow 2000")
+        talker.process.stdin.close()
+        wait_until(lambda: not runs(talker.pid), "the program has ended")
+    finally:
+        os.kill(collector, signal.SIGCONT)
+    talker.process.stdin = None
+    outcome = test.finish(talker.process)
+    equal(outcome.status, 5, "the program's status")
+    check(not any(contents for _, contents in snapshots_of(talker.tape)), "a snapshot was taken, so that this shows nothing")
+    equal(outcome.err.count(b"the program ended before"), 1, outcome.err)
+
 
 
 if __name__ == "__main__":

@@ -11,13 +11,15 @@ from tape import HANG_SECONDS, Tape, demand
 class Talker:
     """The program `pointers`, recorded, and what it says."""
 
-    def __init__(self, test, form="record", env=None, options=()):
+    def __init__(self, test, form="record", env=None, options=(), quiet=True):
         runtime = test.dir / "runtime"
         runtime.mkdir(mode=0o700, exist_ok=True)
         os.environ["HEAPTAPE_RUNTIME_DIR"] = test.env["HEAPTAPE_RUNTIME_DIR"] = str(runtime)
         self.test = test
         self.folder = test.new_tapes_folder()
         words, variables = test.form(form, [program("pointers")], options, self.folder)
+        if not quiet:
+            words.remove("-q")
         self.process = test.start(words, env={**variables, **(env or {})}, stdin=subprocess.PIPE)
         self.addresses = self.read_line().split()
         self.live, self.freed, self.variable = (int(word, 16) for word in self.addresses)

@@ -60,6 +60,7 @@ void AskingThread::put_into(std::vector<ThreadState>& threads, pid_t pid) const 
   if (asker == threads.end()) return;
   for (const SameRegister& same : kSame) asker->registers[same.known] = registers[static_cast<std::size_t>(same.asked)];
   asker->registers[State::OrigRax] = ~std::uint64_t{0}; // it is in no system call
+  if (signal != 0) asker->signal = signal;
   if (vectors != 0)
     read_vectors(pid, vectors, asker->extended);
   else
@@ -77,6 +78,8 @@ std::optional<AskedContents::Question> AskedContents::take() {
   for (std::size_t i = 0; i < wire::kAskerRegisters; ++i)
     question.thread.registers[i] = asked.registers[i].load(std::memory_order_relaxed);
   question.thread.vectors = asked.vectors.load(std::memory_order_relaxed);
+  if (question.reason == wire::ContentsReason::Crash)
+    question.thread.signal = asked.signal.load(std::memory_order_relaxed);
   if (!asked.state.compare_exchange_strong(state, static_cast<std::uint32_t>(wire::Question::Taken)))
     return std::nullopt;
   question.thread.question = open_ = ++questions_;

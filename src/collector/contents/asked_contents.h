@@ -21,6 +21,7 @@ struct AskingThread {
   std::uint32_t tid = 0;      // as the program sees it
   std::array<std::uint64_t, wire::kAskerRegisters> registers{};
   std::uint64_t vectors = 0; // where in its memory the vector registers are; 0: they hold nothing
+  std::uint32_t signal = 0;  // that it has crashed of; 0: it has not
 
   // Makes the state of the thread what it was; the others stay as they are. The program must stand still.
   void put_into(std::vector<ThreadState>& threads, pid_t pid) const;

@@ -1,6 +1,7 @@
 #include "collector/contents/asked_contents.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <memory>
@@ -28,6 +29,26 @@ struct AskedContentsTest : testing::Test {
     question.state = kAsked;
   }
 };
+
+TEST_F(AskedContentsTest, AThreadThatCrashesComesWithItsSignal) {
+  question.signal = SIGSEGV;
+  ask("crash SIGSEGV", 77);
+  const std::optional<AskedContents::Question> taken = asked.take();
+  ASSERT_TRUE(taken);
+  std::vector<ThreadState> threads{{.tid = 76}, {.tid = 77}};
+  taken->thread.put_into(threads, ::getpid());
+  EXPECT_EQ(threads[0].signal, 0U);
+  EXPECT_EQ(threads[1].signal, static_cast<std::uint32_t>(SIGSEGV));
+}
+
+TEST_F(AskedContentsTest, WhatIsLeftOverOfACrashIsNotOfALaterQuestion) {
+  question.signal = SIGSEGV;
+  ask("by a call", 77);
+  question.reason = static_cast<std::uint32_t>(wire::ContentsReason::Call);
+  const std::optional<AskedContents::Question> taken = asked.take();
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(taken->thread.signal, 0U);
+}
 
 TEST_F(AskedContentsTest, AQuestionIsTakenOnceAndAnsweredWithANumber) {
   EXPECT_FALSE(asked.take());

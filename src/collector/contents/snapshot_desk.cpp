@@ -14,8 +14,9 @@ constexpr auto kShortRest = std::chrono::microseconds(50);
 
 } // namespace
 
-SnapshotDesk::SnapshotDesk(pid_t pid, std::function<void()> wake)
-    : wake_(std::move(wake)), taker_(std::make_unique<SnapshotTaker>(pid, static_cast<SnapshotHost&>(*this))) {}
+SnapshotDesk::SnapshotDesk(pid_t pid, std::function<void()> wake, const wire::Header& header)
+    : wake_(std::move(wake)), taker_(std::make_unique<SnapshotTaker>(pid, static_cast<SnapshotHost&>(*this), &header)) {
+}
 
 SnapshotDesk::~SnapshotDesk() {
   {

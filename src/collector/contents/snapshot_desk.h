@@ -45,8 +45,8 @@ protected:
 
 class SnapshotDesk final : private SnapshotHost {
 public:
-  // `wake` makes the recording's thread call serve() soon; it is called from any thread.
-  SnapshotDesk(pid_t pid, std::function<void()> wake);
+  // `wake` makes the recording's thread call serve() soon; it is called from any thread. The header must outlive it.
+  SnapshotDesk(pid_t pid, std::function<void()> wake, const wire::Header& header);
   // Ends what is under way.
   ~SnapshotDesk();
 

@@ -10,6 +10,7 @@
 
 #include "collector/observe/maps_text.h"
 #include "collector/observe/proc_files.h"
+#include "collector/observe/recorder_memory.h"
 #include "collector/rings/tick_clock.h"
 
 namespace heaptape {
@@ -56,8 +57,8 @@ const Error kEnded{ErrorCode::NotFound, "the program ended before the snapshot w
 
 } // namespace
 
-SnapshotTaker::SnapshotTaker(pid_t pid, SnapshotHost& host)
-    : pid_(pid), host_(host),
+SnapshotTaker::SnapshotTaker(pid_t pid, SnapshotHost& host, const wire::Header* header)
+    : pid_(pid), host_(host), header_(header),
       pages_([this](std::vector<std::byte> payload) { return host_.write(std::move(payload)); }),
       finder_(pid, names_, pages_, calls_) {}
 
@@ -73,7 +74,9 @@ bool SnapshotTaker::read_regions() {
   if (!read_text("/proc/" + std::to_string(memory_pid_) + "/maps",
                  [&](std::string_view part) { text.add(part, names_); }))
     return false;
-  plan_ = plan_memory(text.take(), names_, wishes_.not_dumped);
+  std::vector<MappedRange> ranges = text.take();
+  if (header_ != nullptr) name_recorder_memory(ranges, names_, *header_);
+  plan_ = plan_memory(ranges, names_, wishes_.not_dumped);
   return true;
 }
 

@@ -58,8 +58,8 @@ protected:
 
 class SnapshotTaker {
 public:
-  // The host must outlive it.
-  SnapshotTaker(pid_t pid, SnapshotHost& host);
+  // The host must outlive it, and so must the header, which says what memory is the recorder's.
+  SnapshotTaker(pid_t pid, SnapshotHost& host, const wire::Header* header = nullptr);
 
   struct Request {
     std::string name{};
@@ -103,6 +103,7 @@ private:
   pid_t pid_;
   pid_t memory_pid_ = 0; // the process, or a thread that lasts longer than its first
   SnapshotHost& host_;
+  const wire::Header* header_;
   MapNames names_;
   RepeatedCalls calls_;
   SnapshotPages pages_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "collector/observe/recorder_memory.h"
 #include "collector/rings/tick_clock.h"
 
 namespace heaptape {
@@ -40,8 +41,8 @@ void MapsPace::asked(std::uint64_t now_ns, std::uint64_t cost_ns, std::uint64_t 
   if (distance_ns_ < 100 * kMs) distance_ns_ += distance_ns_ / 4;
 }
 
-MapsFollower::MapsFollower(pid_t pid)
-    : file_(::open(("/proc/" + std::to_string(pid) + "/maps").c_str(), O_RDONLY | O_CLOEXEC)) {}
+MapsFollower::MapsFollower(pid_t pid, const wire::Header* header)
+    : header_(header), file_(::open(("/proc/" + std::to_string(pid) + "/maps").c_str(), O_RDONLY | O_CLOEXEC)) {}
 
 void MapsFollower::begin(std::uint64_t time_us) {
   cost_ns_ = bytes_ = 0;
@@ -67,6 +68,7 @@ std::optional<MapsChange> MapsFollower::go_on(std::uint64_t most_ns) {
   if (size <= 0 || !file_) {
     reading_ = false;
     std::vector<MappedRange> now = text_.take();
+    if (header_ != nullptr) name_recorder_memory(now, names_, *header_);
     if (size == 0 && file_) change = compare(std::move(now));
   }
   cost_ns_ += monotonic_ns() - begin_ns;

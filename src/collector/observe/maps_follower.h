@@ -13,6 +13,7 @@
 #include "base/unique_fd.h"
 #include "collector/observe/maps_text.h"
 #include "tape/maps.h"
+#include "wire/layout.h"
 
 namespace heaptape {
 
@@ -36,7 +37,8 @@ private:
 
 class MapsFollower {
 public:
-  explicit MapsFollower(pid_t pid);
+  // `header`, if given, says which mappings are the recorder's; it must outlive this.
+  explicit MapsFollower(pid_t pid, const wire::Header* header = nullptr);
 
   // Begins to read; `time_us` is now. Not while it is reading.
   void begin(std::uint64_t time_us);
@@ -56,6 +58,7 @@ public:
 private:
   std::optional<MapsChange> compare(std::vector<MappedRange> now);
 
+  const wire::Header* header_;
   UniqueFd file_;
   bool reading_ = false;
   std::uint64_t time_us_ = 0;

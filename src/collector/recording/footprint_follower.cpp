@@ -16,8 +16,8 @@ constexpr std::size_t kSamplesPerChunk = 256;
 } // namespace
 
 FootprintFollower::FootprintFollower(const ProcFiles& proc, const TickClock& clock, TapeSink& sink,
-                                     RunTimeWatch& run_time)
-    : proc_(proc), clock_(clock), sink_(sink), run_time_(run_time), maps_(proc.pid()), pages_(proc.pid()),
+                                     RunTimeWatch& run_time, const wire::Header& header)
+    : proc_(proc), clock_(clock), sink_(sink), run_time_(run_time), maps_(proc.pid(), &header), pages_(proc.pid()),
       sample_every_ns_(kFirstSampleAfter) {}
 
 bool FootprintFollower::sample_when_due(std::uint64_t now_ns) {

@@ -19,7 +19,8 @@ namespace heaptape {
 class FootprintFollower {
 public:
   // All must outlive it. `run_time` is shown the names of what is mapped.
-  FootprintFollower(const ProcFiles& proc, const TickClock& clock, TapeSink& sink, RunTimeWatch& run_time);
+  FootprintFollower(const ProcFiles& proc, const TickClock& clock, TapeSink& sink, RunTimeWatch& run_time,
+                    const wire::Header& header);
 
   // Takes a sample if it is time for one. True: it was, and the program has run since the last.
   bool sample_when_due(std::uint64_t now_ns);

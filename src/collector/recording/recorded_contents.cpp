@@ -32,7 +32,7 @@ Result<> RecordedContents::begin(SnapshotTaker::Request request) {
   if (!parts_.sink.has_tape()) return Error{ErrorCode::Unsupported, "there is no tape to put a snapshot on"};
   if (all_bytes_ >= bounds_.most_bytes) return limit_reached();
   request.with_not_dumped |= bounds_.with_not_dumped;
-  if (!desk_) desk_ = std::make_unique<SnapshotDesk>(parts_.pid, parts_.wake);
+  if (!desk_) desk_ = std::make_unique<SnapshotDesk>(parts_.pid, parts_.wake, parts_.header);
   if (!desk_->ask(std::move(request)))
     return Error{ErrorCode::Exhausted, "too many snapshots wait already; try again when they are done"};
   return Unit{};
@@ -96,6 +96,14 @@ void RecordedContents::finish() {
 }
 
 void RecordedContents::program_ended(Ending ending, int signal) {
+  note_missing_end(ending, signal);
+  // Most likely it ran for less time than the collector takes to look.
+  if (on_tape_ == 0 && troubles_.empty() && (was_due_ || schedule_.due(now())))
+    troubles_.push_back("there is no snapshot: one was due, but the program ended before it could be taken; "
+                        "--snapshot=exit takes one at the end");
+}
+
+void RecordedContents::note_missing_end(Ending ending, int signal) {
   if (!schedule_.triggers().exit || heard_end_) return;
   if (ending == Ending::Killed) {
     const bool may_come =
@@ -111,7 +119,10 @@ void RecordedContents::program_ended(Ending ending, int signal) {
 void RecordedContents::serve() {
   look_at_marks();
   hear_program();
-  if (std::optional<std::string> name; !working() && (name = schedule_.due(now()))) take_due(std::move(*name));
+  if (std::optional<std::string> name; !working() && (name = schedule_.due(now()))) {
+    was_due_ = true;
+    take_due(std::move(*name));
+  }
   asked_.beat();
   if (!desk_) return;
   desk_->serve(*this);
@@ -126,6 +137,7 @@ void RecordedContents::end(SnapshotDesk::Ended ended) {
     parts_.flush(); // what it refers to
     const std::uint64_t before = parts_.sink.bytes_written();
     if (parts_.sink.try_write(0, [&](TapeWriter& writer) { return writer.add_snapshot(snapshot, desk_->names()); })) {
+      ++on_tape_;
       const std::uint64_t bytes = bytes_ + parts_.sink.bytes_written() - before;
       text = "event " + with_separators(snapshot.event) + ", " + std::string(snapshot_method_name(snapshot.method)) +
              ", the program stood still for " + duration_text(snapshot.pause_us) + ", " +

@@ -68,6 +68,7 @@ private:
   Result<> begin(SnapshotTaker::Request request);
   void take_due(std::string name);
   Error limit_reached() const;
+  void note_missing_end(Ending ending, int signal);
   void note_trouble(const std::string& name, const Error& why);
   void mark_now(const std::string& name);
   void add_mark(const std::string& name, std::uint64_t event, std::uint64_t time_us);
@@ -84,6 +85,8 @@ private:
   std::uint64_t marks_seen_ = 0;
   AskedContents asked_;
   bool heard_end_ = false;      // the program has asked for a snapshot of its end, or of its crash
+  bool was_due_ = false;        // one for its time, events or size
+  std::uint64_t on_tape_ = 0;   // snapshots
   bool is_marked_ = false;      // the moment of the one under way
   std::uint64_t bytes_ = 0;     // of pages that were written for the one under way
   std::uint64_t all_bytes_ = 0; // of all

@@ -51,7 +51,7 @@ Recording::Recording(const SharedMemory& memory, TapeWriter* writer, RecordingFa
     : memory_(memory), facts_(std::move(facts)), proc_(facts_.pid),
       stacks_(memory.nodes(), memory.config().node_capacity), modules_(memory.module_log()),
       sink_(writer, stacks_, facts_.max_tape_bytes), rings_(memory, threads_), desk_(memory),
-      footprint_(proc_, clock_, sink_, run_time_) {
+      footprint_(proc_, clock_, sink_, run_time_, memory.header()) {
   make_builder();
   const wire::Header& header = memory.header();
   const bool is_tsc = header.clock_is_tsc.load(std::memory_order_relaxed) != 0;

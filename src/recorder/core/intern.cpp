@@ -39,7 +39,7 @@ std::uint8_t* map_tables(std::uint32_t count) noexcept {
   const long memory = system_call(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory < 0 && memory > -4096) return nullptr;
-  name_own_memory(memory, bytes);
+  note_own_memory(memory, bytes);
   if (count <= kFirstLarge) return reinterpret_cast<std::uint8_t*>(memory);
   // The first large table begins on a large page; the ones after it do then too.
   const auto start = static_cast<std::uint64_t>(memory);

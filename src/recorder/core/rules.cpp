@@ -25,7 +25,7 @@ RuleTable::Block* RuleTable::map_block(std::uint64_t bits) noexcept {
   const long memory = system_call(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory < 0 && memory > -4096) return nullptr;
-  name_own_memory(memory, bytes);
+  note_own_memory(memory, bytes);
   auto start = static_cast<std::uint64_t>(memory);
   if (large) {
     start = (start + kLargePage - 1) & ~(kLargePage - 1);

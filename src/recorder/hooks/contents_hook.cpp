@@ -6,6 +6,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -43,6 +44,9 @@ struct SavedCall {
 struct AskerState {
   std::uint64_t registers[wire::kAskerRegisters]{};
   std::uint64_t vectors = 0;
+  std::uint32_t signal = 0; // that it crashed of, with what the kernel said of it
+  std::int32_t code = 0;
+  std::uint64_t detail = 0;
 
   std::uint64_t& operator[](AskerRegister which) { return registers[static_cast<std::size_t>(which)]; }
 };
@@ -67,6 +71,16 @@ AskerState state_at(const ucontext_t& context) noexcept {
   for (std::size_t i = 0; i < wire::kAskerRegisters; ++i)
     state.registers[i] = static_cast<std::uint64_t>(context.uc_mcontext.gregs[i]);
   state.vectors = as_address(context.uc_mcontext.fpregs);
+  return state;
+}
+
+AskerState state_at(const ucontext_t& context, const siginfo_t& info) noexcept {
+  AskerState state = state_at(context);
+  state.signal = static_cast<std::uint32_t>(info.si_signo);
+  state.code = info.si_code;
+  constexpr std::size_t kDetail = 16; // where si_addr lies, and of signals that were sent si_pid and si_uid
+  static_assert(offsetof(siginfo_t, si_addr) == kDetail);
+  std::memcpy(&state.detail, reinterpret_cast<const char*>(&info) + kDetail, sizeof state.detail);
   return state;
 }
 
@@ -127,6 +141,9 @@ std::uint64_t ask(ContentsReason reason, const char* name, const AskerState& sta
   for (std::size_t i = 0; i < wire::kAskerRegisters; ++i)
     question.registers[i].store(state.registers[i], std::memory_order_relaxed);
   question.vectors.store(state.vectors, std::memory_order_relaxed);
+  question.signal.store(state.signal, std::memory_order_relaxed);
+  question.code.store(state.code, std::memory_order_relaxed);
+  question.detail.store(state.detail, std::memory_order_relaxed);
   const std::size_t length = strnlen(name, wire::kContentsNameBytes - 1);
   std::memcpy(question.name, name, length);
   question.name[length] = 0;
@@ -203,7 +220,7 @@ void on_crash(int signal, siginfo_t* info, void* context) noexcept {
     std::size_t length = 0;
     append(name, length, "crash ");
     append(name, length, name_of(signal));
-    (void)ask(ContentsReason::Crash, name, state_at(*static_cast<ucontext_t*>(context)));
+    (void)ask(ContentsReason::Crash, name, state_at(*static_cast<ucontext_t*>(context), *info));
   }
   leave_to_default(signal, *info);
 }
@@ -229,7 +246,7 @@ void give_main_thread_signal_stack() noexcept {
   const long memory = system_call(SYS_mmap, 0, static_cast<long>(kSignalStackBytes), PROT_READ | PROT_WRITE,
                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory < 0 && memory > -4096) return;
-  name_own_memory(memory, kSignalStackBytes);
+  note_own_memory(memory, kSignalStackBytes);
   stack_t own{};
   own.ss_sp = reinterpret_cast<void*>(memory);
   own.ss_size = kSignalStackBytes;

@@ -167,11 +167,17 @@ private:
   std::array<std::byte, kPageBytes> page_;
 };
 
-// What the program shares with the collector is none of its own.
+bool is_recorder_mapping(std::string_view name) { return name.starts_with(kRecorderMemory) || name == kRecorderTables; }
+
+// What the recorder has mapped is none of the program's, but for a stack that one of its threads is on: a handler may run on the recorder's.
 std::vector<MappedRange> regions_of_program(const SnapshotMemory& memory) {
   std::vector<MappedRange> regions = memory.facts().regions;
-  std::erase_if(regions,
-                [&](const MappedRange& region) { return memory.name_of(region).starts_with(kRecorderMemory); });
+  std::erase_if(regions, [&](const MappedRange& region) {
+    return is_recorder_mapping(memory.name_of(region)) &&
+           std::none_of(memory.facts().threads.begin(), memory.facts().threads.end(), [&](const ThreadState& thread) {
+             return thread.stopped && region.begin <= thread[ThreadState::Rsp] && thread[ThreadState::Rsp] < region.end;
+           });
+  });
   return regions;
 }
 
