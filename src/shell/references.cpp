@@ -41,6 +41,7 @@ std::string_view holder_word(Holder holder) {
 
 struct Asked {
   std::uint64_t begin = 0, end = 0;
+  bool is_range = false; // as it was typed
 };
 // One address means the whole block that holds it, or that word alone.
 Result<Asked> asked_range(Session& session, Call& call, const SnapshotHeap& heap) {
@@ -51,13 +52,14 @@ Result<Asked> asked_range(Session& session, Call& call, const SnapshotHeap& heap
   if (!begin) return begin.error();
   if (!second) {
     const std::uint32_t block = heap.ranks().find(begin.value());
-    if (block == BlockRanks::kNone) return Asked{begin.value(), begin.value() + 8};
+    if (block == BlockRanks::kNone)
+      return Asked{begin.value(), begin.value() + std::min<std::uint64_t>(8, ~std::uint64_t{} - begin.value())};
     return Asked{heap.ranks().begin(block), std::max(heap.ranks().end(block), heap.ranks().begin(block) + 1)};
   }
   const Result<std::uint64_t> end = session.address(*second);
   if (!end) return end.error();
   if (end.value() <= begin.value()) return Error{ErrorCode::Usage, "the range ends before it begins"};
-  return Asked{begin.value(), end.value()};
+  return Asked{begin.value(), end.value(), true};
 }
 
 Result<> references(Session& session, Call& call, Printer& out, bool everywhere) {
@@ -69,7 +71,7 @@ Result<> references(Session& session, Call& call, Printer& out, bool everywhere)
   SnapshotHeap& heap = *found.value();
   const Result<Asked> asked = asked_range(session, call, heap);
   if (!asked) return asked.error();
-  const auto [begin, end] = asked.value();
+  const auto [begin, end, is_range] = asked.value();
   const ReferenceAnswer answer = references_to(heap.view(), {.begin = begin, .end = end, .everywhere = everywhere});
   if (as_json) {
     JsonWriter json;
@@ -85,9 +87,10 @@ Result<> references(Session& session, Call& call, Printer& out, bool everywhere)
     out.print(json.text() + "\n");
     return Unit{};
   }
-  const std::string place = place_text(session, heap.memory(), begin);
-  std::string text = fmt::format("{} to {:#x}{}{}\n{}\n", count_of(answer.references.size(), "reference"), begin,
-                                 place.empty() ? "" : ": ", place, snapshot_text(session, heap.memory().facts()));
+  const std::string place = is_range ? "" : place_text(session, heap.memory(), begin);
+  std::string text = fmt::format("{} to {:#x}{}{}{}\n{}\n", count_of(answer.references.size(), "reference"), begin,
+                                 is_range ? fmt::format("-{:#x}", end) : "", place.empty() ? "" : ": ", place,
+                                 snapshot_text(session, heap.memory().facts()));
   std::uint64_t shown = 0;
   for (const Reference& reference : answer.references) {
     if (shown++ == rows.value()) break;
