@@ -140,6 +140,19 @@ def a_core_file_is_sound_private_and_sparse(test):
 
 
 @case
+def a_reservation_of_a_terabyte_goes_into_a_core_file_and_not_through_a_pipe(test):
+    no_reserve = 0x4000
+    script = f"import mmap, os; held = mmap.mmap(-1, 1 << 40, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | {no_reserve}); os._exit(0)"
+    tape = test.record([installed("python3"), "-c", script], options=["--snapshot", "exit"]).tapes[0].path
+    refused = ask("export", "--format", "core", tape)
+    equal((refused.returncode, refused.stdout), (2, ""), "through a pipe")
+    check("GB of zeros" in refused.stderr and "write it with -o FILE" in refused.stderr, refused.stderr)
+    core = test.work / "reserved.core"
+    equal(ask("export", "--format", "core", "-o", core, tape).returncode, 0, "into a file")
+    check(core.stat().st_blocks * 512 < 1 << 28 < core.stat().st_size, "it is sparse")
+
+
+@case
 def heaptape_gdb_opens_a_snapshot_with_what_the_tape_knows(test):
     gdb = installed("gdb")
     tried = test.run([gdb, "-nx", "-batch", "-ex", "python print(6 * 7)"], env=QUIET)
