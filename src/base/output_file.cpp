@@ -101,10 +101,15 @@ Result<> OutputFile::write(std::string_view bytes) {
   return Unit{};
 }
 
-Result<> OutputFile::write_zeros(std::uint64_t count) {
+bool OutputFile::takes_holes() const {
   const int fd = fd_ ? fd_.get() : STDOUT_FILENO;
   struct stat status {};
-  if (::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && (::fcntl(fd, F_GETFL) & O_APPEND) == 0) {
+  return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && (::fcntl(fd, F_GETFL) & O_APPEND) == 0;
+}
+
+Result<> OutputFile::write_zeros(std::uint64_t count) {
+  const int fd = fd_ ? fd_.get() : STDOUT_FILENO;
+  if (takes_holes()) {
     if (count == 0) return Unit{};
     if (count > std::numeric_limits<off_t>::max() || ::lseek(fd, static_cast<off_t>(count), SEEK_CUR) < 0) {
       errno = EFBIG;

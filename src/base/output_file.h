@@ -34,6 +34,8 @@ public:
   // The last write failed because the reader is gone, which is not worth a message.
   bool reader_gone() const { return reader_gone_; }
   Result<> write(std::string_view bytes);
+  // Whether zeros take no room: in a file, that is, and not behind what others append.
+  bool takes_holes() const;
   // So many bytes of zeros; in a file they are a hole, which takes no room on the disk.
   Result<> write_zeros(std::uint64_t count);
   Result<> keep();

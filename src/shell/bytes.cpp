@@ -66,6 +66,12 @@ std::string notes_text(Session& session, SnapshotMemory& memory, const Line& lin
   return text;
 }
 
+// The last page has none behind it.
+std::uint64_t next_page(std::uint64_t address) {
+  const std::uint64_t page = address & ~(kPageBytes - 1);
+  return page > ~std::uint64_t{} - kPageBytes ? ~std::uint64_t{} : page + kPageBytes;
+}
+
 void print_lines(Session& session, SnapshotMemory& memory, std::uint64_t begin, std::uint64_t end, Printer& out) {
   std::optional<Line> last;
   bool starred = false;
@@ -77,10 +83,10 @@ void print_lines(Session& session, SnapshotMemory& memory, std::uint64_t begin, 
       // To the end of what is not known.
       std::uint64_t until = at;
       const MemoryState state = memory.cursor().state_at(std::max(at, begin));
-      while (until < end && memory.cursor().state_at(until) == state) until = (until / kPageBytes + 1) * kPageBytes;
-      until = std::min(until, (end + kRow - 1) & ~(kRow - 1));
+      while (until < end && memory.cursor().state_at(until) == state) until = next_page(until);
       if (!out.print(fmt::format("{:#014x}  {}\n", std::max(at, begin), session.style.dim(state_text(state))))) return;
-      at = std::max(until, at + kRow) - kRow;
+      if (until >= end) return;
+      at = until - kRow;
       last.reset();
       continue;
     }
@@ -117,14 +123,21 @@ void write_json(JsonWriter& json, SnapshotMemory& memory, std::uint64_t begin, s
   json.end_object();
 }
 
+Result<std::uint64_t> behind(std::uint64_t begin, std::uint64_t count) {
+  if (count > ~std::uint64_t{} - begin)
+    return Error{ErrorCode::Usage, fmt::format("a range of {} from {:#x} reaches beyond the last address",
+                                               count_of(count, "byte"), begin)};
+  return begin + count;
+}
+
 // "64", "0x40", or an address behind the first.
 Result<std::uint64_t> end_of(Session& session, const std::string& text, std::uint64_t begin) {
   const bool is_count = !text.empty() && text.size() < 9 &&
                         std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
-  if (is_count) return begin + std::stoull(text);
+  if (is_count) return behind(begin, std::stoull(text));
   const Result<std::uint64_t> end = session.address(text);
   if (!end) return end.error();
-  if (end.value() <= begin) return begin + end.value();
+  if (end.value() <= begin) return behind(begin, end.value());
   return end.value();
 }
 
@@ -140,7 +153,7 @@ Result<> bytes(Session& session, Call& call, Printer& out) {
   SnapshotMemory& memory = *found.value();
   const std::optional<Block> block = session.memory_heap().find_around(begin.value());
   const std::optional<Variable> variable = block ? std::nullopt : variable_at(session, memory, begin.value());
-  std::uint64_t end = begin.value() + kUsual;
+  std::uint64_t end = begin.value() + std::min(kUsual, ~std::uint64_t{} - begin.value());
   if (second) {
     const Result<std::uint64_t> given = end_of(session, *second, begin.value());
     if (!given) return given.error();
@@ -148,10 +161,9 @@ Result<> bytes(Session& session, Call& call, Printer& out) {
   } else if (block || variable) {
     // The rest of it, if that is not much.
     const std::uint64_t rest = block ? block->address + std::max<std::uint64_t>(block->size, 1) : variable->end();
-    end = std::min(rest, begin.value() + 4 * kUsual);
+    end = begin.value() + std::min({rest - begin.value(), 4 * kUsual, ~std::uint64_t{} - begin.value()});
   }
-  if (end < begin.value() || end - begin.value() > kMost)
-    return Error{ErrorCode::Usage, "at most " + bytes_text(kMost) + " at a time"};
+  if (end - begin.value() > kMost) return Error{ErrorCode::Usage, "at most " + bytes_text(kMost) + " at a time"};
   if (as_json) {
     JsonWriter json;
     write_json(json, memory, begin.value(), end);

@@ -43,6 +43,7 @@ std::string_view holder_word(Holder holder) {
 struct Asked {
   std::uint64_t begin = 0, end = 0;
   std::optional<Variable> variable{};
+  bool is_range = false; // as it was typed
 };
 // One address means the whole block or variable that holds it, or that word alone.
 Result<Asked> asked_range(Session& session, Call& call, SnapshotHeap& heap) {
@@ -57,12 +58,12 @@ Result<Asked> asked_range(Session& session, Call& call, SnapshotHeap& heap) {
       return Asked{heap.ranks().begin(block), std::max(heap.ranks().end(block), heap.ranks().begin(block) + 1)};
     if (std::optional<Variable> variable = variable_at(session, heap.memory(), begin.value()))
       return Asked{variable->begin, variable->end(), std::move(variable)};
-    return Asked{begin.value(), begin.value() + 8};
+    return Asked{begin.value(), begin.value() + std::min<std::uint64_t>(8, ~std::uint64_t{} - begin.value())};
   }
   const Result<std::uint64_t> end = session.address(*second);
   if (!end) return end.error();
   if (end.value() <= begin.value()) return Error{ErrorCode::Usage, "the range ends before it begins"};
-  return Asked{begin.value(), end.value()};
+  return Asked{begin.value(), end.value(), std::nullopt, true};
 }
 
 // "2 references to 0x5581c2e0: 48-byte Circle of main things.cpp:12"
@@ -138,8 +139,11 @@ Result<> references(Session& session, Call& call, Printer& out, bool everywhere)
     out.print(variable_text(session, heap, *variable, answer, question, rows.value()));
     return Unit{};
   }
-  out.print(references_head(answer, begin, place_text(session, heap.memory(), begin)) +
-            snapshot_text(session, heap.memory().facts()) + "\n" +
+  const std::string head =
+      asked.value().is_range
+          ? fmt::format("{} to {:#x}-{:#x}\n", count_of(answer.references.size(), "reference"), begin, end)
+          : references_head(answer, begin, place_text(session, heap.memory(), begin));
+  out.print(head + snapshot_text(session, heap.memory().facts()) + "\n" +
             references_lines(session, heap, answer, begin, rows.value()));
   return Unit{};
 }

@@ -75,7 +75,7 @@ std::vector<Damage> TapeReader::check_event_chunks(std::uint64_t most) const {
   std::uint64_t passed = 0, checked = 0; // bytes
   const double share =
       tape.source.size() <= most ? 1 : static_cast<double>(most) / static_cast<double>(tape.source.size());
-  const auto check = [&](std::uint64_t offset, std::uint64_t bytes) {
+  const auto check = [&](std::uint64_t offset, std::uint64_t bytes, const char* reason) {
     passed += bytes;
     if (static_cast<double>(checked) > share * static_cast<double>(passed)) return;
     checked += bytes;
@@ -85,10 +85,11 @@ std::vector<Damage> TapeReader::check_event_chunks(std::uint64_t most) const {
                                 : std::span<const std::byte>();
     const bool holds = header && payload.size() == header->stored_bytes &&
                        (tape.checksums == Checksums::Ignore || format::checksum(payload) == header->payload_checksum);
-    if (!holds) found.push_back({offset, bytes, "checksum differs"});
+    if (!holds) found.push_back({offset, bytes, reason});
   };
-  for (const EventChunkInfo& chunk : tape.event_chunks) check(chunk.offset, chunk.bytes);
-  for (const PagesChunk& chunk : tape.pages_chunks) check(chunk.offset, chunk.bytes);
+  for (const EventChunkInfo& chunk : tape.event_chunks) check(chunk.offset, chunk.bytes, "checksum differs");
+  for (const PagesChunk& chunk : tape.pages_chunks)
+    check(chunk.offset, chunk.bytes, "checksum of pages of snapshots differs");
   return found;
 }
 

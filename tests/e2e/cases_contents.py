@@ -51,6 +51,22 @@ def a_second_snapshot_of_a_quiet_program_takes_almost_nothing(test):
 
 
 @case
+def the_last_addresses_there_are_end_every_answer(test):
+    talker = Talker(test)
+    equal(ask("snapshot", "-p", talker.pid, "one", "--contents", "--method", "stop").returncode, 0, "snapshot")
+    talker.finish()
+    for words in (["0xfffffffffffff000", "8"], ["0xffffffffffffffef", "0x10"], ["0xffffffffffffffff"]):
+        text = demand("bytes", talker.tape.path, *words)
+        check(text.endswith(f"{words[0]}  nothing is mapped here\n"), text)
+    refused = ask("bytes", talker.tape.path, "0xffffffffffffffff", "1")
+    equal(refused.returncode, 2, refused.stdout)
+    check("a range of 1 byte from 0xffffffffffffffff reaches beyond the last address" in refused.stderr, refused.stderr)
+    everything = demand("refs", talker.tape.path, "0", "0xffffffffffffffff")
+    check(" references to 0x0-0xffffffffffffffff\n" in everything, everything[:200])
+    check("0 references to 0xffffffffffffffff" in demand("refs", talker.tape.path, "0xffffffffffffffff"), "the last one")
+
+
+@case
 def a_tape_without_memory_says_how_to_get_some(test):
     talker = Talker(test)
     talker.finish()

@@ -134,6 +134,8 @@ def a_core_file_is_sound_private_and_sparse(test):
         check(kind == 1 and begin + bytes_in_file <= status.st_size and bytes_in_file <= bytes_in_memory, hex(begin))
         check(address >= at, f"segments are in order: {address:#x}")
         at = address + bytes_in_memory
+    # The recorder's tables alone would be hundreds of megabytes.
+    check(sum(header[5] for header in headers) < 64 << 20, text)
     # Over a file that is there, to a terminal, on a full disk.
     again = ask("export", "--format", "core", "-o", core, standing.tape)
     check(again.returncode != 0 and "--force" in again.stderr, again.stderr)
@@ -142,8 +144,19 @@ def a_core_file_is_sound_private_and_sparse(test):
 
 
 @case
-    # The recorder's tables alone would be hundreds of megabytes.
-    check(sum(header[5] for header in headers) < 64 << 20, text)
+def a_reservation_of_a_terabyte_goes_into_a_core_file_and_not_through_a_pipe(test):
+    no_reserve = 0x4000
+    script = f"import mmap, os; held = mmap.mmap(-1, 1 << 40, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | {no_reserve}); os._exit(0)"
+    tape = test.record([installed("python3"), "-c", script], options=["--snapshot", "exit"]).tapes[0].path
+    refused = ask("export", "--format", "core", tape)
+    equal((refused.returncode, refused.stdout), (2, ""), "through a pipe")
+    check("GB of zeros" in refused.stderr and "write it with -o FILE" in refused.stderr, refused.stderr)
+    core = test.work / "reserved.core"
+    equal(ask("export", "--format", "core", "-o", core, tape).returncode, 0, "into a file")
+    check(core.stat().st_blocks * 512 < 1 << 28 < core.stat().st_size, "it is sparse")
+
+
+@case
 def heaptape_gdb_opens_a_snapshot_with_what_the_tape_knows(test):
     gdb = installed("gdb")
     tried = test.run([gdb, "-nx", "-batch", "-ex", "python print(6 * 7)"], env=QUIET)

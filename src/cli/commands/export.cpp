@@ -360,6 +360,8 @@ int export_as(const char* command, const CommandHelp& help, std::string_view usu
     mistake = misplaced_option(list, options.format = "tape");
   else if (contents != nullptr)
     mistake = misplaced_option(list, options.format = contents_format_name(*contents));
+  else if (format == nullptr && options.without_contents)
+    mistake = "--without-contents writes a tape; pass --format tape, or -o with a name that ends in .tape";
   else if (format == nullptr)
     mistake = "no format given; pass --format html, svg, pprof, ... ('heaptape export --help' lists them)";
   else

@@ -247,6 +247,12 @@ Result<> check_choice(TapeChoice& tape) {
     return Error{ErrorCode::Usage, "the name of the tape is empty; leave it out to read the newest tape here"};
   if (tape.path.empty()) return Unit{};
   if (tape.pid) return Error{ErrorCode::Usage, "give either TAPE or -p PID"};
+  if (tape.path.ends_with('@') && !is_there(tape.path)) {
+    const std::string name = tape.path.substr(0, tape.path.size() - 1), shown = printable(name);
+    if (may_be_tape(name))
+      return Error{ErrorCode::Usage, "which snapshot? write " + shown + "@2, " + shown + "@NAME or " + shown +
+                                         "@last ('heaptape snapshots " + shown + "' lists them)"};
+  }
   if (tape.path.ends_with(".tape") || is_there(tape.path) || !is_program_name(tape.path)) return Unit{};
   tape.pid = std::move(tape.path);
   tape.path.clear();

@@ -74,6 +74,11 @@ TEST_F(NewestTape, ASnapshotStandsBehindTheTape) {
   EXPECT_EQ(split_snapshot(folder_ + "@2"), Parts(folder_, "2")) << "a folder with tapes is a run";
   EXPECT_EQ(split_snapshot(folder_ + "/nowhere/x@2"), std::nullopt);
 
+  TapeChoice unnamed;
+  unnamed.path = a + "@";
+  EXPECT_EQ(choose_tape(unnamed).error().sentence, "which snapshot? write " + a + "@2, " + a + "@NAME or " + a +
+                                                       "@last ('heaptape snapshots " + a + "' lists them)");
+
   TapeChoice tape;
   tape.path = a + "@2";
   EXPECT_EQ(choose_tape(tape).error().sentence, "this command is not about one snapshot; leave '@2' out: " + a);

@@ -17,6 +17,8 @@ namespace heaptape {
 
 namespace {
 
+constexpr std::uint64_t kMostPipedZeros = std::uint64_t{4} << 30;
+
 template <class Value>
 std::string_view bytes_of(const Value& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
@@ -181,6 +183,22 @@ std::vector<MappedRange> regions_of_program(const SnapshotMemory& memory) {
   return regions;
 }
 
+// Of these, what the file holds of pages that are zeros.
+std::uint64_t bytes_of_zeros(const CoreLayout& layout, std::span<const PageRun> runs) {
+  std::uint64_t bytes = 0;
+  bool has_holes = false;
+  auto run = runs.begin();
+  for (const CoreSegment& segment : layout.segments) {
+    has_holes = has_holes || segment.hole;
+    const std::uint64_t end = segment.hole ? segment.begin : segment.begin + segment.bytes;
+    while (run != runs.end() && run->end <= segment.begin) ++run;
+    for (auto at = run; at != runs.end() && at->begin < end; ++at) {
+      if (at->state == PageState::Zero) bytes += std::min(at->end, end) - std::max(at->begin, segment.begin);
+    }
+  }
+  return bytes + (has_holes ? CoreLayout::kHoleBytes : 0);
+}
+
 } // namespace
 
 Result<CoreWritten> export_elf_core(const TapeReader& tape, SnapshotMemory& memory, OutputFile& output) {
@@ -190,6 +208,10 @@ Result<CoreWritten> export_elf_core(const TapeReader& tape, SnapshotMemory& memo
   std::array<std::byte, kPageBytes> page;
   written.layout = lay_out_core(regions_of_program(memory), memory.image().runs(),
                                 [&](std::uint64_t address) { return cursor.read(address, page) == page.size(); });
+  const std::uint64_t zeros = bytes_of_zeros(written.layout, memory.image().runs());
+  if (zeros > kMostPipedZeros && !output.takes_holes())
+    return Error{ErrorCode::Usage, "the core file has " + bytes_text(zeros) +
+                                       " of zeros, which take room everywhere but in a file; write it with -o FILE"};
   CoreFile file(written.layout, core_notes(tape, memory), output);
   if (Result<> done = file.write(cursor); !done) return done.error();
   written.damaged_bytes = file.damaged_bytes();

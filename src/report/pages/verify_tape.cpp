@@ -106,6 +106,20 @@ void check_summary(Verdict& verdict, const Summary& summary, const HeapTotals& t
   }
 }
 
+// What the program's memory held is read by whoever asks for it; here somebody asks for all.
+void check_pages(Verdict& verdict, const TapeReader& tape, const std::function<bool()>& should_stop) {
+  std::vector<Damage> damage;
+  for (const PagesChunk& chunk : tape.pages_chunks()) {
+    if (should_stop && should_stop()) {
+      verdict.partial = true;
+      break;
+    }
+    if (!tape.read_pages(chunk))
+      damage.push_back({chunk.offset, chunk.bytes, count_of(chunk.count, "page") + " of snapshots cannot be read"});
+  }
+  for (const std::string& sentence : damage_sentences(damage)) add(verdict, 0, sentence);
+}
+
 // Reports open the index instead of the events, so it must be whole too.
 void check_index(Verdict& verdict, const TapeReader& tape) {
   const FoundIndex found = load_index(tape);
@@ -182,6 +196,7 @@ Verdict verify_tape(const TapeReader& tape, const VerifyTape& options) {
   for (const std::vector<Damage>& damage : {std::cref(tape.damage()), std::cref(cursor.damage())}) {
     for (const std::string& sentence : damage_sentences(damage)) add(verdict, 0, sentence);
   }
+  check_pages(verdict, tape, options.should_stop);
   if (cursor.unknown_stacks() != 0) {
     add(verdict, 0, count_of(cursor.unknown_stacks(), "event") + " with a call stack that is not on the tape");
   }

@@ -39,7 +39,8 @@ TapeDamage damage_of(const TapeReader& tape) {
     const auto& all = tape.event_chunks();
     const auto found = std::partition_point(all.begin(), all.end(),
                                             [&](const EventChunkInfo& info) { return info.offset < chunk.offset; });
-    damage.missing_events += found != all.end() ? found->count : 0;
+    const bool is_events = found != all.end() && found->offset == chunk.offset; // else pages of snapshots
+    damage.missing_events += is_events ? found->count : 0;
     damage.places.push_back(chunk);
   }
   std::stable_sort(damage.places.begin(), damage.places.end(),

@@ -51,6 +51,20 @@ TEST(TapeDamage, EventsOfAChunkWhoseHeaderIsGoneAreMissing) {
   EXPECT_EQ(damage_of(read(bytes)).missing_events, 25u) << "of the last chunk, which only the summary knows of";
 }
 
+TEST(TapeDamage, PagesThatCannotBeReadAreNoMissingEvents) {
+  Bytes bytes = SampleTape(100).bytes(25, SampleTape::With::Memory);
+  const PagesChunk chunk = read(bytes).pages_chunks()[0];
+  for (const bool events_too : {false, true}) {
+    if (events_too)
+      flip(bytes, read(bytes).event_chunks()[1].offset + 200);
+    else
+      flip(bytes, chunk.offset + chunk.bytes - 3);
+    const TapeDamage damage = damage_of(read(bytes));
+    EXPECT_EQ(damage.missing_events, events_too ? 25u : 0u);
+    EXPECT_NE(damage_sentence(damage, 0).find("checksum of pages of snapshots differs"), std::string::npos);
+  }
+}
+
 TEST(TapeDamage, ADamagedFileHeaderIsNamed) {
   Bytes bytes = SampleTape(100).bytes(25);
   flip(bytes, 20);
