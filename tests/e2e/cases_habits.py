@@ -147,8 +147,8 @@ def a_recorded_program_is_found_by_every_name_that_it_has(test):
     folder = test.work / "runtime"
     folder.mkdir(mode=0o700)
     env = {"HEAPTAPE_RUNTIME_DIR": str(folder)}
-    (test.work / "alias").symlink_to(program("steady"))
-    script = f'exec -a outside {shlex.quote(str(test.work / "alias"))} stop 1000000000 200'
+    (folder / "alias").symlink_to(program("steady"))
+    script = f'exec -a outside {shlex.quote(str(folder / "alias"))} stop 1000000000 200'
     process = test.start_record(["bash", "-c", script], env=env)
     wait_until(lambda: b"outside stop " in test.run([HEAPTAPE, "ps"], env=env).out, "the recording is listed", seconds=60)
     # The names of the file, of what was started, and of argv[0].
