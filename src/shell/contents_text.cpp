@@ -8,6 +8,7 @@
 #include "base/number_text.h"
 #include "report/contents/root_names.h"
 #include "report/leaks/leak_report.h"
+#include "report/text/snapshot_names.h"
 #include "shell/describe.h"
 
 namespace heaptape {
@@ -22,8 +23,8 @@ std::string typed_words(Session& session, std::uint64_t address, std::uint64_t b
 } // namespace
 
 std::string snapshot_text(Session& session, const MemorySnapshot& snapshot) {
-  std::string text = fmt::format("memory of snapshot {} ('{}'), {}", snapshot.number, printable(snapshot.name),
-                                 moment_text(snapshot.event, snapshot.time_us));
+  std::string text = "memory of " + numbered_snapshot_text(snapshot.number, snapshot.name) + ", " +
+                     moment_text(snapshot.event, snapshot.time_us);
   if (snapshot.event != session.event()) text += ", " + ago_text(snapshot.time_us, session.time_us());
   return text;
 }
