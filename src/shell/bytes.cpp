@@ -186,7 +186,7 @@ Result<> bytes(Session& session, Call& call, Printer& out) {
 const Command kBytesCommand{
     .name = "bytes",
     .arguments = "ADDR [N | END]",
-    .summary = "what memory held at the last snapshot up to the cursor: hexadecimal and text",
+    .summary = "what memory held at the last snapshot: hexadecimal and text",
     .help = "Heap, stacks, variables and mappings, as copied by 'heaptape record --snapshot'\n"
             "or 'heaptape snapshot --contents'. N is a number of bytes, END the address\n"
             "behind the last one; without either, the rest of the block or of the variable,\n"

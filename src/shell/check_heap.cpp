@@ -197,7 +197,7 @@ Result<> check_heap_command(Session& session, Call& call, Printer& out) {
     const HeapDamage damage = heap_damage(session, memory, heap, problems[i]);
     if (as_json)
       write_damage_json(json, session, heap, damage);
-    else if (!out.print("\n" + damage_text(session, heap, damage)))
+    else if (!out.print("\n" + damage_text(session, heap, damage, memory.facts().time_us)))
       return Unit{};
   }
   if (as_json) {

@@ -10,6 +10,7 @@
 #include "base/number_text.h"
 #include "report/contents/root_names.h"
 #include "report/leaks/leak_report.h"
+#include "report/text/snapshot_names.h"
 #include "shell/describe.h"
 
 namespace heaptape {
@@ -39,8 +40,8 @@ std::string lost_way_text(Session& session, const SnapshotHeap& heap, std::span<
 } // namespace
 
 std::string snapshot_text(Session& session, const MemorySnapshot& snapshot) {
-  std::string text = fmt::format("memory of snapshot {} ('{}'), {}", snapshot.number, printable(snapshot.name),
-                                 moment_text(snapshot.event, snapshot.time_us));
+  std::string text = "memory of " + numbered_snapshot_text(snapshot.number, snapshot.name) + ", " +
+                     moment_text(snapshot.event, snapshot.time_us);
   if (snapshot.event != session.event()) text += ", " + ago_text(snapshot.time_us, session.time_us());
   return text;
 }

@@ -43,8 +43,7 @@ std::string inherited_words(const TapeReader& tape, const Tenant& life) {
                      tape.inheritance() ? tape.inheritance()->parent_pid : 0, kind_name(life.kind));
 }
 
-std::string life_text(Session& session, StackText& stacks, const Tenant& life) {
-  const std::uint64_t now_us = session.time_us();
+std::string life_text(Session& session, StackText& stacks, const Tenant& life, std::uint64_t now_us) {
   std::string text = fmt::format("{}  {}\n", session.style.bold(hex(life.address)), block_words(life.size));
   const auto line = [&](std::string_view what, std::uint64_t event, std::uint64_t us, const Owner& who,
                         const std::string& more) {

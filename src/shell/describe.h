@@ -27,8 +27,8 @@ std::string offset_words(std::uint64_t offset);
 
 // Of an inherited block: "made 1.20 s before the fork by process 812, malloc"
 std::string inherited_words(const TapeReader& tape, const Tenant& life);
-// Lines about one life: what it was, who made it, who ended it, what became of it. Times are told from the cursor.
-std::string life_text(Session& session, StackText& stacks, const Tenant& life);
+// Lines about one life: what it was, who made it, who ended it, what became of it. Times are seen from `now_us`.
+std::string life_text(Session& session, StackText& stacks, const Tenant& life, std::uint64_t now_us);
 
 // A release where no block began: a double free, or of an address that malloc never gave.
 std::string bad_release_text(Session& session, const Event& event);

@@ -164,7 +164,7 @@ HeapDamage heap_damage(Session& session, SnapshotMemory& memory, const CheckedHe
   return damage;
 }
 
-std::string damage_text(Session& session, const CheckedHeap& heap, const HeapDamage& damage) {
+std::string damage_text(Session& session, const CheckedHeap& heap, const HeapDamage& damage, std::uint64_t now_us) {
   const HeapProblem& problem = damage.problem;
   std::string text = session.style.alarm(hex(problem.place)) + ": " + damage.what + "\n";
   const auto line = [&](std::string_view what, const std::string& more) {
@@ -186,7 +186,7 @@ std::string damage_text(Session& session, const CheckedHeap& heap, const HeapDam
   if (damage.freed) {
     text += problem.in_free_memory ? "  the memory was freed, and may have been written to since:\n"
                                    : "  the last block of this chunk:\n";
-    text += "  " + life_text(session, session.stacks(), *damage.freed);
+    text += "  " + life_text(session, session.stacks(), *damage.freed, now_us);
   }
   return text;
 }

@@ -29,7 +29,8 @@ struct HeapDamage {
 // Reads the tape once where the memory is free. After session.memory() has given the memory.
 HeapDamage heap_damage(Session& session, SnapshotMemory& memory, const CheckedHeap& heap, const HeapProblem& problem);
 // Lines, each ended.
-std::string damage_text(Session& session, const CheckedHeap& heap, const HeapDamage& damage);
+// `now_us` is when the memory was copied.
+std::string damage_text(Session& session, const CheckedHeap& heap, const HeapDamage& damage, std::uint64_t now_us);
 void write_damage_json(JsonWriter& json, Session& session, const CheckedHeap& heap, const HeapDamage& damage);
 
 } // namespace heaptape

@@ -36,7 +36,7 @@ std::string positions(const Layout& layout) {
         std::pair{"^ or start", "before the first event"}, std::pair{"$ or end", "after the last"},
         std::pair{"peak", "when most was live"}, std::pair{"NAME", "a mark of the program"},
         std::pair{"@", "the cursor"}, std::pair{"+N -N +2s -50ms", "from the cursor"},
-        std::pair{"snapshot:2", "a snapshot by its number; snapshot:NAME by its name"},
+        std::pair{"snapshot:2", "a snapshot by its number; snapshot:NAME by its name; @2 and @NAME in short"},
         std::pair{"snapshot", "the next one; also previous snapshot, first snapshot, last snapshot"}})
     text += row_text(std::string("  ") + words, meaning, 21, layout.width);
   return text + "and sums of these: @-5, peak+1, $-100, loaded+20ms.\n";

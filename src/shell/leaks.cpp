@@ -33,7 +33,7 @@ Result<> leaks(Session& session, Call& call, Printer& out) {
   if (!memory || never_freed) {
     print_never_freed(session, out, json);
     if (!json && !never_freed && session.tape().snapshots().empty())
-      out.print("\n" + session.style.dim(how_to_get_leaks(session.tape())) + "\n");
+      out.print("\n" + session.style.dim(how_to_get_leaks(session.view())) + "\n");
     return Unit{};
   }
   const Result<SnapshotHeap*> heap = session.memory_graph();
@@ -56,7 +56,7 @@ const Command kLeaksCommand{
     .name = "leaks",
     .arguments = "",
     .summary = "what the program could not get at any more; or what is never freed",
-    .help = "At the last snapshot of memory up to the cursor: definitely lost (nothing leads\n"
+    .help = "At the last snapshot of memory: definitely lost (nothing leads\n"
             "to it), indirectly lost (only lost blocks lead to it), possibly lost (only\n"
             "pointers into the middle of blocks do), still reachable; and a line for each\n"
             "cause. Blocks that lead to each other in a circle are one cause. Without such\n"

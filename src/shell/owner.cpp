@@ -81,8 +81,9 @@ Result<> owner(Session& session, Call& call, Printer& out) {
                         hex(inherited->address), inherited_words(session.tape(), *inherited));
     text += session.stacks().frames(inherited->owner.stack, "    ", session.style);
   } else {
-    text += fmt::format("no live block holds {} here; 'history {}' says what was there, 'explain {}' what it may be\n",
-                        hex(address.value()), hex(address.value()), hex(address.value()));
+    const std::string shown = hex(address.value());
+    text += fmt::format("no live block holds {} here; {} says what was there, {} what it may be\n", shown,
+                        session.how_to_ask("history", shown), session.how_to_ask("explain", shown));
   }
   for (const PoolBlock& block : in_pools) text += pool_block_text(session, block, address.value());
   text +=
@@ -173,7 +174,8 @@ Result<> history(Session& session, Call& call, Printer& out) {
       past = false;
       out.print(fmt::format("---- the cursor: {} ----\n", moment_text(session.event(), session.time_us())));
     }
-    if (!out.print(folded_lines(life_text(session, session.stacks(), life), session.style.width))) return Unit{};
+    if (!out.print(folded_lines(life_text(session, session.stacks(), life, session.time_us()), session.style.width)))
+      return Unit{};
   }
   for (const Event& event : found.bad_releases) out.print(bad_release_text(session, event));
   out.print(odd_calls_text(session, odd));

@@ -248,9 +248,9 @@ Result<> roots(Session& session, Call& call, Printer& out) {
     const std::string what = root_text(heap.memory(), range, 0);
     const bool registers = range.kind == RootKind::Registers;
     const std::string shown = registers ? "registers" + what.substr(what.find(" of thread")) : what;
-    json.begin_object()
-        .field("begin", std::string_view(hex(range.begin)))
-        .field("end", std::string_view(hex(range.end)));
+    json.begin_object();
+    if (!registers)
+      json.field("begin", std::string_view(hex(range.begin))).field("end", std::string_view(hex(range.end)));
     json.field("what", std::string_view(shown))
         .field("blocks", words[i])
         .field("weak", is_weak(range.kind))
@@ -285,8 +285,9 @@ const Command kRefsCommand{
 const Command kAllRefsCommand{
     .name = "allrefs",
     .arguments = "ADDR [END]",
-    .summary = "the same, freed memory included",
-    .help = "Every aligned word of all memory that was copied.\n",
+    .summary = "who points at a block or a range, freed memory included",
+    .help = "Every aligned word of all memory that was copied at the last snapshot: what refs\n"
+            "looks at, and freed memory.\n",
     .example = "allrefs 0x5581c2e0",
     .group = CommandGroup::Memory,
     .takes = Takes::Address,
@@ -310,7 +311,8 @@ const Command kRootsCommand{
     .name = "roots",
     .arguments = "",
     .summary = "where the program's own pointers lie: registers, stacks, variables, mappings",
-    .help = "What trace and leaks begin with.\n",
+    .help = "Where 'trace' and 'leaks' begin: what leads from there to a block is in use. Each\n"
+            "line is a range of memory, and to how many blocks words in it lead directly.\n",
     .example = "roots",
     .group = CommandGroup::Memory,
     .run = roots,

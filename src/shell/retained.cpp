@@ -55,6 +55,7 @@ public:
   // "0x5581c2e0 56-byte World of main things.cpp:27"
   std::string block_words(std::uint32_t block) const;
   void write_block(JsonWriter& json, std::uint32_t block) const;
+  const Session& session() const { return session_; }
 
 private:
   RetainedQuestion question(std::uint32_t from) {
@@ -222,7 +223,8 @@ std::string chain_text(Retained& retained, const Dominators& dominators, const B
   std::string text = "  held by   ";
   text += first == Dominators::kNone
               ? printable(retained.root_words(top))
-              : fmt::format("more than one variable or block; 'refs {:#x}' lists them", ranks.begin(first));
+              : fmt::format("more than one variable or block; {} lists them",
+                            retained.session().how_to_ask("refs", fmt::format("{:#x}", ranks.begin(first))));
   text += "\n";
   if (!above.empty() && first == Dominators::kNone) above.erase(above.begin());
   for (std::size_t i = 0; i < above.size(); ++i) {

@@ -65,6 +65,14 @@ Result<Moment> Session::position(std::string_view text) const {
   return find_position(text, points);
 }
 
+std::string Session::how_to_ask(std::string_view command, std::string_view arguments) const {
+  std::string text = tape_words.empty() ? "" : "heaptape ";
+  text += command;
+  if (!tape_words.empty()) text += " " + tape_words;
+  if (!arguments.empty()) text += " " + std::string(arguments);
+  return "'" + text + "'";
+}
+
 void Session::note(const std::vector<Damage>& damage) {
   for (const Damage& one : damage) {
     if (parts_->known_damage.insert(one.offset).second) parts_->damage.push_back(one);

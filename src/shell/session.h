@@ -96,6 +96,11 @@ public:
   // How answers are to look; the caller sets it.
   TextStyle style{};
 
+  // How a hint writes a command: "refs 0x5581c2e0" in the shell, "heaptape refs app.tape@2 0x5581c2e0" outside of it.
+  std::string how_to_ask(std::string_view command, std::string_view arguments) const;
+  // The tape and the moment as the command line names them; the caller sets it. Empty: in the shell.
+  std::string tape_words{};
+
   // Whether the user asked the running command to end.
   bool should_stop() const { return parts_->stop.load(std::memory_order_relaxed); }
   std::function<bool()> stopper() const {

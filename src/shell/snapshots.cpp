@@ -65,7 +65,8 @@ Result<> snapshots(Session& session, Call& call, Printer& out) {
                         seconds_text(row.time_us), bytes_text(row.live_bytes), known(with_separators(row.pages)),
                         known(bytes_text(row.tape_bytes)),
                         memory != nullptr ? snapshot_method_name(memory->method) : std::string_view("-"),
-                        known(memory != nullptr ? duration_text(memory->pause_us) : ""), printable(row.name));
+                        known(memory != nullptr ? duration_text(memory->pause_us) : ""),
+                        row.name.empty() ? "(no name)" : printable(row.name));
   }
   out.print(text);
   return Unit{};

@@ -248,7 +248,7 @@ const Command kStackInfoCommand{
     .summary = "the stack of every thread at the last snapshot of memory, frame by frame",
     .help = "What each thread was doing, how much of its stack was in use, and its frames,\n"
             "innermost first, with where each begins and how large it is. THREAD is a number\n"
-            "of 'threads' or the kernel's. 'Touched' is the lowest that the stack ever was.\n"
+            "of 'threads' or the kernel's. 'Touched' is how much of the stack was ever used.\n"
             "The caller of a guessed frame was found without an unwind table.\n",
     .example = "stackinfo 1",
     .group = CommandGroup::Memory,

@@ -58,8 +58,8 @@ Result<> symbol_at(Session& session, Call& call, Printer& out) {
   const auto found = session.symbols().at(address.value(), session.time_us());
   const Module* module = session.symbols().modules().find_at_time(address.value(), session.time_us());
   if (!found && module == nullptr) {
-    out.print(fmt::format("{} lies in none of the program's files; 'explain {}' may know more\n", hex(address.value()),
-                          hex(address.value())));
+    out.print(fmt::format("{} lies in none of the program's files; {} may know more\n", hex(address.value()),
+                          session.how_to_ask("explain", hex(address.value()))));
     return Unit{};
   }
   const std::uint64_t offset = address.value() - module->load_bias;

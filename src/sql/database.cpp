@@ -33,6 +33,18 @@ std::vector<std::string> column_names(const std::vector<std::unique_ptr<Table>>&
   return names;
 }
 
+// Behind "no such column: X": a near name; where X itself is one, the tables that have it.
+std::string which_column(const std::string& name, const std::vector<std::unique_ptr<Table>>& tables) {
+  std::vector<std::string> having;
+  for (const auto& table : tables) {
+    for (const Column& column : table->columns()) {
+      if (column.name == name) having.emplace_back(table->name());
+    }
+  }
+  if (having.empty()) return did_you_mean(name, column_names(tables));
+  return "; it is a column of " + listed(having, "and");
+}
+
 // Reading is allowed, and writing to temporary tables.
 int authorize(void*, int action, const char* first, const char* second, const char* database, const char*) {
   const std::string_view where = database != nullptr ? database : "";
@@ -170,7 +182,7 @@ Result<> Database::run(std::string_view sql, SqlRows& rows) {
       if (text.find('"' + name + '"') != text.npos)
         sentence = std::string(kNoColumn) + name + "; text is written in single quotes: '" + name + "'";
       else
-        sentence += did_you_mean(name.substr(name.rfind('.') + 1), column_names(parts_->tables));
+        sentence += which_column(name.substr(name.rfind('.') + 1), parts_->tables);
     }
     constexpr std::string_view kNoTable = "no such table: ";
     if (sentence.starts_with(kNoTable)) {

@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import select
 import signal
 import struct
@@ -139,6 +140,24 @@ def a_recorded_program_is_found_by_its_name(test):
     (test.work / "stop").touch()
     for process in processes:
         test.finish(process)
+
+
+@case
+def a_recorded_program_is_found_by_every_name_that_it_has(test):
+    folder = test.work / "runtime"
+    folder.mkdir(mode=0o700)
+    env = {"HEAPTAPE_RUNTIME_DIR": str(folder)}
+    (folder / "alias").symlink_to(program("steady"))
+    script = f'exec -a outside {shlex.quote(str(folder / "alias"))} stop 1000000000 200'
+    process = test.start_record(["bash", "-c", script], env=env)
+    wait_until(lambda: b"outside stop " in test.run([HEAPTAPE, "ps"], env=env).out, "the recording is listed", seconds=60)
+    # The names of the file, of what was started, and of argv[0].
+    for name in ("steady", "alias", "outside"):
+        outcome = test.run([HEAPTAPE, "mark", "-p", name, "here"], env=env)
+        equal(outcome.status, 0, f"status of mark -p {name}: {outcome.err}")
+        equal(test.run([HEAPTAPE, "leaks", name], env=env).status, 0, f"status of leaks {name}")
+    (test.work / "stop").touch()
+    test.finish(process)
 
 
 @case

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 # What a value is, by its name in the help: so completion knows what to offer where an option has no list of choices.
 FILES = {"FILE", "CORE", "SOCKET"}
@@ -88,8 +89,9 @@ def paragraphs(lines):
 
 def parse_help(name, text):
     lines = text.rstrip("\n").split("\n")
-    page = Help(name, usage=lines[0].removeprefix("usage: "))
-    blocks = list(paragraphs(lines[1:]))
+    usage = list(takewhile(str.strip, lines)) # one line for each way to call it
+    page = Help(name, usage="\n".join(line.removeprefix("usage:").strip() for line in usage))
+    blocks = list(paragraphs(lines[len(usage):]))
     page.purpose = " ".join(blocks[0])
     for block in blocks[1:]:
         title = ""

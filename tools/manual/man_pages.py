@@ -46,7 +46,7 @@ def more_sections(page):
 def command_page(page, version):
     title = f"heaptape-{page.name}"
     out = heading(title, version, page.purpose)
-    out += [".SH SYNOPSIS", roff(page.usage), ".SH DESCRIPTION", roff(page.purpose)]
+    out += [".SH SYNOPSIS", "\n.br\n".join(roff(line) for line in page.usage.split("\n")), ".SH DESCRIPTION", roff(page.purpose)]
     for lines in page.description:
         out += as_is(lines) if lines[0].startswith(" ") else [".PP", *(roff(line) for line in lines)]
     if page.options:

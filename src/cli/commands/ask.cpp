@@ -1,7 +1,11 @@
 // heaptape explain, history, owner, events, ...: one command of the shell, without a shell.
+#include <algorithm>
 #include <cctype>
+#include <optional>
+#include <string>
 #include <utility>
 
+#include "cli/beside/under_tool.h"
 #include "cli/commands/commands.h"
 #include "cli/options/choose_tape.h"
 #include "cli/options/command_line.h"
@@ -36,6 +40,15 @@ private:
   const TapeDamage* damage_; // null: not JSON, or it has begun
 };
 
+// The example of the shell with a tape in it; empty: it has signs that a shell of the system reads otherwise.
+std::string on_command_line(const Command& command) {
+  const std::string_view example = command.example;
+  if (!example.starts_with(command.name) || example.find_first_of("\"'~<>|&;()*$^`") != example.npos) return {};
+  return fmt::format("heaptape {} {}{}", command.name,
+                     command.group == CommandGroup::Memory ? "app.tape@2" : "app.tape",
+                     example.substr(command.name.size()));
+}
+
 // The parts of what --help prints; they refer to each other.
 struct AskHelp {
   explicit AskHelp(const Command& command)
@@ -43,12 +56,31 @@ struct AskHelp {
                           command.arguments.empty() ? "" : " ", command.arguments)),
         purpose(std::string(command.summary) + "."), more(command.help) {
     purpose[0] = static_cast<char>(std::toupper(purpose[0]));
-    more += fmt::format("{}In 'heaptape shell': {}\n", more.empty() ? "" : "\n", command.example);
+    if (!more.empty()) more += "\n";
+    if (const std::string example = on_command_line(command); !example.empty())
+      more += "Example:\n  " + example + "\n\n";
+    more += fmt::format("In 'heaptape shell': {}\n", command.example);
   }
   CommandHelp text() const { return {usage, purpose, more}; }
 
   std::string usage, purpose, more;
 };
+
+// Quoted only where it must be.
+std::string as_word(const std::string& text) {
+  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::string_view("@%+=:,./_-").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  return plain ? text : shell_quoted(text);
+}
+
+// As the next command is to name them, after the tape was chosen.
+std::string tape_words(const SessionWishes& wishes, const std::optional<std::string>& process) {
+  std::string words = process                        ? "-p " + as_word(*process)
+                      : wishes.tape.snapshot.empty() ? as_word(wishes.tape.path)
+                                                     : as_word(wishes.tape.path + "@" + wishes.tape.snapshot);
+  return wishes.at.empty() ? words : words + " --at " + as_word(wishes.at);
+}
 
 } // namespace
 
@@ -61,8 +93,10 @@ int ask(std::string_view name, Arguments arguments) {
   const Result<OptionList::Outcome> parsed = call.parse(as_words({arguments.begin(), arguments.end()}));
   if (const auto status = ended_by(parsed, call.options(), AskHelp(*command.value()).text())) return *status;
   if (!wishes.tape.is_named()) wishes.tape.path = call.next_if(may_be_tape).value_or("");
+  const std::optional<std::string> process = wishes.tape.pid;
   Result<Session> session = open_session(wishes);
   if (!session) return fail(session.error());
+  session.value().tape_words = tape_words(wishes, process);
   const bool json = call.options().given("--json");
   OutputPrinter out(json ? &session.value().view().damage() : nullptr);
   const Result<> done = command.value()->run(session.value(), call, out);

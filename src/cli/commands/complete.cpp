@@ -36,10 +36,11 @@ void print_moments(Output& output, Arguments words) {
   const Result<TapeReader> tape = TapeReader::open(path);
   if (!tape) return;
   for (const Mark& mark : moments_of(numbered(tape.value().marks())))
-    output.print("{}\tat {} s\n", printable(mark.name), seconds_text(mark.time_us));
+    if (!mark.name.empty()) output.print("{}\tat {} s\n", printable(mark.name), seconds_text(mark.time_us));
   for (const NamedSnapshot& each : named_snapshots(tape.value(), tape.value().marks())) {
     if (each.number != 0)
-      output.print("snapshot:{}\t{} at {} s\n", each.number, printable(each.name), seconds_text(each.time_us));
+      output.print("snapshot:{}\t{}at {} s\n", each.number, each.name.empty() ? "" : printable(each.name) + " ",
+                   seconds_text(each.time_us));
   }
 }
 

@@ -24,7 +24,7 @@ constexpr CommandHelp kSnapshotHelp{
     .purpose =
         "Sets a snapshot on the tape of a running program: a named moment for 'heaptape report --snapshots', "
         "--deltas and --cumulative. With --contents, what its memory holds at that moment is copied onto the tape: "
-        "heap, stacks, globals and registers.",
+        "heap, stacks, globals and registers. Such a snapshot has a number and may do without a name.",
     .more = R"(Where the memory cannot be copied, the moment is named all the same; a sentence says why,
 and the status is 3.
 
@@ -68,7 +68,7 @@ std::string moment_of(const LiveRecording& recording) {
 
 // How to name the moment later, where the name alone means another.
 std::string how_to_quote(const std::string& name) {
-  if (!needs_quotes(name)) return "";
+  if (name.empty() || !needs_quotes(name)) return "";
   return "; in reports, write \"'" + printable(name) + "'\" with both pairs of quotes: " + printable(name) +
          " alone means something in every tape";
 }
@@ -93,11 +93,11 @@ int mark(Arguments arguments) {
 
 int snapshot(Arguments arguments) {
   static constexpr const char* kUsualName = "snapshot";
-  std::string note = kUsualName, method_text = "auto";
+  std::string note, method_text = "auto";
   bool contents = false, with_not_dumped = false;
   OptionList list("snapshot");
   list.word("NAME", note);
-  list.text("--note NAME", note, "the same (default: snapshot)");
+  list.text("--note NAME", note, "the same");
   list.flag("--contents", contents, "copy the program's memory onto the tape");
   list.text("--method HOW", method_text, "live, twin, stop or auto (default)").one_of({"auto", "live", "twin", "stop"});
   list.flag("--with-dontdump", with_not_dumped,
@@ -115,16 +115,19 @@ int snapshot(Arguments arguments) {
     return taken.value().recording;
   };
   const auto ask = [&](pid_t pid) -> Result<LiveRecording> {
-    return contents ? take(pid) : mark_now(pid, note, MarkKind::Snapshot);
+    return contents ? take(pid) : mark_now(pid, note.empty() ? kUsualName : note, MarkKind::Snapshot);
   };
   const auto report = [&](const LiveRecording& done) {
+    const std::string name = !note.empty() ? " '" + printable(note) + "'"
+                             : contents    ? ""
+                                           : fmt::format(" '{}'", kUsualName);
     if (!missing.empty()) {
-      say("snapshot '" + printable(note) + "' is a moment without memory: " + missing);
+      say("snapshot" + name + " is a moment without memory: " + missing);
       return kWithoutMemory;
     }
-    say("snapshot '" + printable(note) + "' " +
-        (contents ? "with contents: " + outcome + ": " + printable(done.tape) : moment_of(done)) +
-        (note != kUsualName ? how_to_quote(note) : ""));
+    say("snapshot" + name +
+        (contents ? " with contents: " + outcome + ": " + printable(done.tape) : " " + moment_of(done)) +
+        how_to_quote(note));
     return kOk;
   };
   return control(list, kSnapshotHelp, arguments, ask, report);

@@ -3,9 +3,12 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <memory>
+#include <system_error>
 #include <vector>
 
 #include "base/near_word.h"
@@ -32,16 +35,42 @@ std::optional<pid_t> parse_pid(std::string_view text) {
   return std::nullopt;
 }
 
-// The ids of a few running processes whose program has this name. The kernel keeps 15 letters of it.
+// The kernel's short name of a process, 15 letters at most; empty: there is no such process.
+std::string comm_of(const std::string& pid) {
+  std::ifstream file("/proc/" + pid + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
+// What people call it, after what ps and top show: the name that it was started by, argv[0], the kernel's, its file's.
+// They differ for a program that was started through a link or by a script.
+std::vector<std::string> names_of(const LiveRecording& recording) {
+  std::vector<std::string> names{std::string(base_name(recording.program))};
+  const auto add = [&](std::string name) {
+    if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+  };
+  add(std::string(base_name(std::string_view(recording.command).substr(0, recording.command.find('\0')))));
+  const std::string pid = std::to_string(recording.pid);
+  add(comm_of(pid));
+  std::error_code unknown;
+  add(std::filesystem::read_symlink("/proc/" + pid + "/exe", unknown).filename().string());
+  return names;
+}
+
+bool has_name(const LiveRecording& recording, std::string_view name) {
+  const std::vector<std::string> names = names_of(recording);
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// The ids of a few running processes whose program has this name.
 std::vector<std::string> processes_named(std::string_view name) {
   constexpr std::size_t kKept = 15, kFew = 5;
   std::vector<std::string> found;
   const std::unique_ptr<DIR, int (*)(DIR*)> processes(::opendir("/proc"), ::closedir);
   while (const dirent* entry = processes ? ::readdir(processes.get()) : nullptr) {
     if (!parse_pid(entry->d_name)) continue;
-    std::ifstream file(std::string("/proc/") + entry->d_name + "/comm");
-    std::string program;
-    if (!std::getline(file, program) || program != name.substr(0, kKept)) continue;
+    if (name.empty() || comm_of(entry->d_name) != name.substr(0, kKept)) continue;
     found.emplace_back(entry->d_name);
     if (found.size() == kFew) break;
   }
@@ -66,8 +95,8 @@ Result<pid_t> find_process(std::string_view text) {
   std::vector<std::string> names, pids;
   pid_t only = 0;
   for (const LiveRecording& one : all.value()) {
-    names.emplace_back(base_name(one.program));
-    if (names.back() != text) continue;
+    for (std::string& name : names_of(one)) names.push_back(std::move(name));
+    if (!has_name(one, text)) continue;
     only = one.pid;
     pids.push_back(std::to_string(one.pid));
   }
@@ -81,7 +110,12 @@ Result<pid_t> find_process(std::string_view text) {
   if (silent != 0)
     return Error{ErrorCode::Io, shown + " may be a program whose collector does not answer, because it is stopped or "
                                         "very busy; try again, or read the tape as it is"};
-  if (const std::vector<std::string> running = processes_named(text); !running.empty()) {
+  std::vector<std::string> running = processes_named(text);
+  std::erase_if(running, [&](const std::string& pid) {
+    return std::any_of(all.value().begin(), all.value().end(),
+                       [&](const LiveRecording& one) { return std::to_string(one.pid) == pid; });
+  });
+  if (!running.empty()) {
     return Error{ErrorCode::NotFound, fmt::format("{} is running ({} {}) but not being recorded by you; heaptape "
                                                   "must start a program to record it: heaptape record {}",
                                                   shown, running.size() == 1 ? "process" : "processes",
@@ -107,7 +141,7 @@ bool is_program_name(const std::string& word) {
   if (word.empty() || word.find('/') != word.npos) return false;
   if (const Result<std::vector<LiveRecording>> all = live_recordings()) {
     for (const LiveRecording& one : all.value()) {
-      if (base_name(one.program) == word) return true;
+      if (has_name(one, word)) return true;
     }
   }
   return !processes_named(word).empty();

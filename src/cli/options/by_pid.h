@@ -12,8 +12,8 @@
 
 namespace heaptape::cli {
 
-// The process that -p names: its id, or the name of a program of which exactly one is being recorded. Says what there is
-// otherwise: several of that name, or one that runs unrecorded.
+// The process that -p names: its id, or a name of exactly one program that is being recorded: one that
+// it was started by or that ps or top show. Says what there is otherwise: several of that name, or one that runs unrecorded.
 Result<pid_t> find_process(std::string_view text);
 
 // Why a running program cannot be recorded now, or where to look when it is being recorded already: one sentence.

@@ -12,6 +12,7 @@
 #include "cli/terminal/progress.h"
 #include "cli/terminal/terminal.h"
 #include "report/select/default_suppressions.h"
+#include "report/text/snapshot_names.h"
 
 namespace heaptape::cli {
 namespace {
@@ -39,12 +40,17 @@ Result<std::vector<std::string>> plumbing_expressions(std::vector<std::string> g
   return given;
 }
 
-void say_what_is_wrong(const TapeView& view, bool is_live) {
+// What was written up to a snapshot does not change any more.
+bool is_on_tape(const TapeView& view, const std::string& snapshot) {
+  return !snapshot.empty() && find_snapshot_named(named_snapshots(view.tape(), view.marks()), snapshot).ok();
+}
+
+void say_what_is_wrong(const TapeView& view, const TapeChoice& choice) {
   const TapeReader& tape = view.tape();
   const std::string path = printable(view.path());
   if (tape.event_count() == 0 && tape.cpu().empty()) say(path + " holds no events");
   const std::optional<LiveRecording> running = tape.summary() ? std::nullopt : recording_of(view.path());
-  if (running && !is_live) {
+  if (running && !choice.is_live && !is_on_tape(view, choice.snapshot)) {
     say(fmt::format("{} is still being recorded: this is what has been written so far; '-p {}' shows everything", path,
                     running->pid));
   } else if (!tape.summary() && !running) {
@@ -148,7 +154,7 @@ Result<TapeView> ReportOptions::open(TapeChoice& tape) const {
   const Progress progress = [&](std::uint64_t done, std::uint64_t all) { indexing.show(done, all); };
   Result<TapeView> view =
       TapeView::open(tape.path, {.names = form.value(), .index_progress = progress, .plumbing = plumbing.value()});
-  if (view) say_what_is_wrong(view.value(), tape.is_live);
+  if (view) say_what_is_wrong(view.value(), tape);
   return view;
 }
 

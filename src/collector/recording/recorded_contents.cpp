@@ -164,7 +164,8 @@ void RecordedContents::take_due(std::string name) {
 // Each reason once: snapshots that come every second may lack the same thing.
 void RecordedContents::note_trouble(const std::string& name, const Error& why) {
   if (troubles_.size() >= kMostTroubles || !reasons_.insert(why.sentence).second) return;
-  troubles_.push_back("snapshot '" + printable(name) + "' holds no memory: " + why.sentence);
+  troubles_.push_back((name.empty() ? "a snapshot" : "snapshot '" + printable(name) + "'") +
+                      " holds no memory: " + why.sentence);
 }
 
 void RecordedContents::mark_now(const std::string& name) {

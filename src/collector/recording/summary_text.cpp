@@ -14,6 +14,8 @@ namespace heaptape {
 
 namespace {
 
+constexpr std::uint64_t kFewEvents = 100; // fewer say nothing about the size of one
+
 std::string grouped(std::uint64_t number) {
   const std::string digits = std::to_string(number);
   std::string text;
@@ -48,9 +50,14 @@ std::string exact_text(std::uint64_t bytes) {
   return bytes < 1000 ? exact : exact + " (" + bytes_text(bytes) + ")";
 }
 
-// "0 lost", "12 lost (ring full)"; stacks that miss their outer frames are events with less detail, not lost ones.
-std::string losses_text(const Summary& summary) {
+std::string samples_lost_text(std::uint64_t lost) {
+  return grouped(lost) + (lost == 1 ? " CPU sample" : " CPU samples") + " lost";
+}
+
+// "0 events lost", "12 events lost (ring full)", "13 CPU samples lost"; stacks that miss their outer frames are events with less detail, not lost ones.
+std::string losses_text(const Summary& summary, bool only_samples) {
   std::uint64_t lost = 0;
+  std::uint64_t samples = 0;
   std::uint64_t stacks = 0;
   std::uint64_t paused = 0;
   std::uint64_t not_followed = 0;
@@ -62,13 +69,19 @@ std::string losses_text(const Summary& summary) {
       paused += count;
     } else if (name == wire::loss_name(wire::Loss::NotFollowed)) {
       not_followed += count;
+    } else if (name == wire::loss_name(wire::Loss::CpuSamples)) {
+      samples += count;
     } else {
       lost += count;
       reasons += (reasons.empty() ? " (" : ", ") + name;
     }
   }
   const bool unknown = summary.losses.contains(wire::kLossUnknown);
-  std::string text = unknown ? "losses unknown" : grouped(lost) + " lost" + (reasons.empty() ? "" : reasons + ")");
+  std::string text = unknown                     ? "losses unknown"
+                     : only_samples && lost == 0 ? samples_lost_text(samples)
+                                                 : grouped(lost) + (lost == 1 ? " event" : " events") + " lost" +
+                                                       (reasons.empty() ? "" : reasons + ")");
+  if (samples != 0 && !unknown && !(only_samples && lost == 0)) text += ", " + samples_lost_text(samples);
   if (stacks != 0) text += ", " + grouped(stacks) + (stacks == 1 ? " stack cut short" : " stacks cut short");
   if (paused != 0) text += ", " + grouped(paused) + (paused == 1 ? " block" : " blocks") + " left out while paused";
   if (not_followed != 0)
@@ -89,7 +102,8 @@ std::string summary_text(const CollectorResult& result) {
   const std::string samples = grouped(result.cpu_samples) + (result.cpu_samples == 1 ? " CPU sample" : " CPU samples");
   const std::string time = " in " + decimal(static_cast<double>(summary.duration_us) / 1e6, 2) + " s, ";
   std::string text;
-  if (summary.events == 0 && result.cpu_samples != 0) {
+  const bool only_samples = summary.events == 0 && result.cpu_samples != 0;
+  if (only_samples) {
     text = samples + time;
   } else {
     text = grouped(summary.events) + (summary.events == 1 ? " event" : " events") + time + "peak " +
@@ -97,12 +111,12 @@ std::string summary_text(const CollectorResult& result) {
            grouped(summary.live_blocks) + (summary.live_blocks == 1 ? " block, " : " blocks, ") +
            (result.cpu_samples != 0 ? samples + ", " : "");
   }
-  text += losses_text(summary);
+  text += losses_text(summary, only_samples);
   if (!result.tape.empty()) {
     text += " -> " + result.tape + " (" + bytes_text(result.tape_bytes);
-    if (summary.events != 0) {
+    if (summary.events >= kFewEvents) {
       const double each = static_cast<double>(result.tape_bytes) / static_cast<double>(summary.events);
-      text += ", " + decimal(each, 2) + " bytes/event";
+      text += ", " + (each < 1000 ? decimal(each, 2) : grouped(static_cast<std::uint64_t>(each))) + " bytes/event";
     }
     text += ")";
   }

@@ -23,17 +23,18 @@ CollectorResult good_result() {
 TEST(SummaryText, SaysWhatWasRecordedInOneLine) {
   EXPECT_EQ(summary_text(good_result()),
             "1,234,567 events in 2.31 s, peak 12,300,000 bytes (12.3 MB), still live 1,200,000 bytes (1.20 MB) in "
-            "345 blocks, 0 lost -> heaptape.sqlite3.4711.tape (1.80 MB, 1.46 bytes/event)");
+            "345 blocks, 0 events lost -> heaptape.sqlite3.4711.tape (1.80 MB, 1.46 bytes/event)");
 }
 
 TEST(SummaryText, CpuSamplesAreBesideTheEventsOrAlone) {
   CollectorResult result = good_result();
   result.cpu_samples = 1'234;
-  EXPECT_NE(summary_text(result).find("in 345 blocks, 1,234 CPU samples, 0 lost"), std::string::npos);
+  EXPECT_NE(summary_text(result).find("in 345 blocks, 1,234 CPU samples, 0 events lost"), std::string::npos);
   result.summary = {};
   result.summary.duration_us = 2'310'000;
   result.tape_bytes = 900;
-  EXPECT_EQ(summary_text(result), "1,234 CPU samples in 2.31 s, 0 lost -> heaptape.sqlite3.4711.tape (900 B)");
+  EXPECT_EQ(summary_text(result),
+            "1,234 CPU samples in 2.31 s, 0 CPU samples lost -> heaptape.sqlite3.4711.tape (900 B)");
 }
 
 TEST(SummaryText, WhenTheProgramWroteOverTheCountsOfLossesNoneIsShown) {
@@ -46,7 +47,7 @@ TEST(SummaryText, NamesEveryLoss) {
   CollectorResult result = good_result();
   result.summary.losses = {{"ring full", 1500}, {"no thread slot", 2}};
   const std::string text = summary_text(result);
-  EXPECT_NE(text.find("1,502 lost"), std::string::npos) << text;
+  EXPECT_NE(text.find("1,502 events lost"), std::string::npos) << text;
   EXPECT_NE(text.find("ring full"), std::string::npos) << text;
   EXPECT_NE(text.find("no thread slot"), std::string::npos) << text;
 }
@@ -55,7 +56,7 @@ TEST(SummaryText, WhatTheProgramDidNotWantRecordedIsNotLost) {
   CollectorResult result = good_result();
   result.summary.losses = {{"paused", 4000}};
   const std::string text = summary_text(result);
-  EXPECT_NE(text.find(", 0 lost, 4,000 blocks left out while paused -> "), std::string::npos) << text;
+  EXPECT_NE(text.find(", 0 events lost, 4,000 blocks left out while paused -> "), std::string::npos) << text;
 }
 
 TEST(SummaryText, ASignalThatEndedTheProgramIsNamed) {
@@ -70,15 +71,32 @@ TEST(SummaryText, ASignalThatEndedTheProgramIsNamed) {
 TEST(SummaryText, AProgramThatCouldNotBeFollowedIsNoLostEvent) {
   CollectorResult result = good_result();
   result.summary.losses = {{"not followed", 2}};
-  EXPECT_NE(summary_text(result).find("0 lost, 2 programs not followed ->"), std::string::npos) << summary_text(result);
+  EXPECT_NE(summary_text(result).find("0 events lost, 2 programs not followed ->"), std::string::npos)
+      << summary_text(result);
 }
 
 TEST(SummaryText, AnEmptyRecordingDividesByNothing) {
   CollectorResult result = good_result();
   result.summary = {};
   result.tape_bytes = 900;
-  EXPECT_EQ(summary_text(result), "0 events in 0.00 s, peak 0 bytes, still live 0 bytes in 0 blocks, 0 lost -> "
+  EXPECT_EQ(summary_text(result), "0 events in 0.00 s, peak 0 bytes, still live 0 bytes in 0 blocks, 0 events lost -> "
                                   "heaptape.sqlite3.4711.tape (900 B)");
+}
+
+TEST(SummaryText, AHandfulOfEventsSaysNothingAboutTheSizeOfOne) {
+  CollectorResult result = good_result();
+  result.summary.events = 99;
+  EXPECT_TRUE(summary_text(result).ends_with("(1.80 MB)")) << summary_text(result);
+  result.summary.events = 1000;
+  EXPECT_TRUE(summary_text(result).ends_with("(1.80 MB, 1,802 bytes/event)")) << summary_text(result);
+}
+
+TEST(SummaryText, LostSamplesOfTheCpuAreNoLostEvents) {
+  CollectorResult result = good_result();
+  result.cpu_samples = 238;
+  result.summary.losses = {{"CPU samples", 13}};
+  EXPECT_NE(summary_text(result).find("238 CPU samples, 0 events lost, 13 CPU samples lost ->"), std::string::npos)
+      << summary_text(result);
 }
 
 // A program whose name is an escape sequence coloured the terminal of who recorded it.

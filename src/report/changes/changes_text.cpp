@@ -9,6 +9,7 @@
 #include "report/names/stack_text.h"
 #include "report/text/change_text.h"
 #include "report/text/json_writer.h"
+#include "report/text/snapshot_names.h"
 #include "report/text/time_text.h"
 
 namespace heaptape {
@@ -27,7 +28,7 @@ std::string sum_text(const BlockSum& sum) { return bytes_text(sum.bytes) + " in 
 
 std::string side_text(const ChangedSide& side, bool with_tape) {
   std::string text = with_tape ? printable(side.view->path()) + ", " : std::string();
-  text += side.memory != nullptr ? fmt::format("snapshot {} ('{}')", side.memory->number, printable(side.memory->name))
+  text += side.memory != nullptr ? numbered_snapshot_text(side.memory->number, side.memory->name)
                                  : "'" + printable(side.moment.label) + "'";
   return text + fmt::format(", event {} at {} s: {}", with_separators(side.moment.event),
                             seconds_text(side.moment.time_us), sum_text(side.live));

@@ -202,13 +202,13 @@ std::optional<std::size_t> snapshot_at_end(const TapeReader& tape) {
   return snapshots.size() - 1;
 }
 
-std::string how_to_get_leaks(const TapeReader& tape) {
-  const Snapshots& snapshots = tape.snapshots();
+std::string how_to_get_leaks(const TapeView& view) {
+  const Snapshots& snapshots = view.tape().snapshots();
   if (snapshots.empty())
     return "the tape has no memory of the end, so nobody can tell what was lost; 'heaptape record --leaks' keeps it";
   const MemorySnapshot& last = snapshots[snapshots.size() - 1];
-  return "the tape has no memory of the end; 'heaptape leaks --at snapshot:" + std::to_string(last.number) +
-         "' tells what was lost at " + seconds_text(last.time_us) + " s";
+  return "the tape has no memory of the end; 'heaptape leaks " + printable(view.path()) + "@" +
+         std::to_string(last.number) + "' tells what was lost at " + seconds_text(last.time_us) + " s";
 }
 
 Result<std::size_t> chosen_snapshot(const TapeView& view, const std::string& text) {

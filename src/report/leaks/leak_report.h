@@ -78,7 +78,7 @@ std::optional<std::size_t> snapshot_at_end(const TapeReader& tape);
 Result<std::size_t> chosen_snapshot(const TapeView& view, const std::string& text);
 
 // Without such a snapshot: a sentence on how to get one.
-std::string how_to_get_leaks(const TapeReader& tape);
+std::string how_to_get_leaks(const TapeView& view);
 
 // The memory must be that of the snapshot that the heap was made of.
 LeakReport make_leak_report(const TapeView& view, SnapshotHeap& heap, HeapCursor& at, ProgramSymbols& symbols,

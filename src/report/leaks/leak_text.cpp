@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/number_text.h"
+#include "report/text/snapshot_names.h"
 #include "report/text/time_text.h"
 
 namespace heaptape {
@@ -140,7 +141,7 @@ void write_sites(JsonWriter& json, const LeakReport& report, StackText& stacks, 
 } // namespace
 
 std::string snapshot_words(std::uint64_t number, const std::string& name, std::uint64_t event, std::uint64_t time_us) {
-  return fmt::format("memory of snapshot {} ('{}'), event {} at {} s", number, printable(name), with_separators(event),
+  return fmt::format("memory of {}, event {} at {} s", numbered_snapshot_text(number, name), with_separators(event),
                      seconds_text(time_us));
 }
 

@@ -64,7 +64,7 @@ private:
   Result<> lost(const BudgetLimits& limits) {
     if (!limits.max_lost && !limits.max_lost_blocks) return Unit{};
     const std::optional<std::size_t> snapshot = snapshot_at_end(view_.tape());
-    if (!snapshot) return Error{ErrorCode::NotFound, how_to_get_leaks(view_.tape())};
+    if (!snapshot) return Error{ErrorCode::NotFound, how_to_get_leaks(view_)};
     const Result<LeakReport> leaks =
         make_leak_report(view_, *snapshot, {}, {.suppressions = &suppressions_, .filter = &filter_});
     if (!leaks) return leaks.error();

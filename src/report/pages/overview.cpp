@@ -122,8 +122,9 @@ std::string runtime_share(const Overview& overview) {
 
 std::string lost_section(const TapeView& view, const LeakReport& leaks, const TextStyle& style) {
   StackText stacks(view.names());
-  return style.bold("Lost") + style.dim(": nothing leads there any more; 'heaptape leaks' has all causes") + "\n" +
-         lost_lines(leaks, stacks, kLostShown);
+  return style.bold("Lost") +
+         style.dim(": nothing leads there any more; 'heaptape leaks " + printable(view.path()) + "' has all causes") +
+         "\n" + lost_lines(leaks, stacks, kLostShown);
 }
 
 } // namespace

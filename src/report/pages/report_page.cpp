@@ -89,7 +89,7 @@ private:
       snapshot = chosen.value();
     }
     if (!snapshot) {
-      page_.leaks_hint = how_to_get_leaks(view_.tape());
+      page_.leaks_hint = how_to_get_leaks(view_);
       if (!request_.leak_wishes.plain() || request_.leak_wishes.holders || request_.needs_leaks)
         return Error{ErrorCode::NotFound, page_.leaks_hint};
       add_kind(CostKind::Leaks);
@@ -197,8 +197,9 @@ private:
     std::optional<Snapshot> first;
     Snapshot before{"the start", {}};
     for (const Mark& mark : snapshots) {
-      const Moment moment{mark.event, mark.time_us, "'" + printable(mark.name) + "'"};
-      Snapshot now{moment.label, live_costs(view_, moment, sizes_, where_)};
+      const Moment moment{mark.event, mark.time_us, mark.name.empty() ? "" : "'" + printable(mark.name) + "'"};
+      Snapshot now{moment.label.empty() ? moment_text(moment) : moment.label,
+                   live_costs(view_, moment, sizes_, where_)};
       const std::string name = moment_text(moment);
       const auto add_change = [&](const char* kind, const Snapshot& from) {
         add(kind, "Change at " + name + " since " + from.name, change_of(from.live, now.live), Measure::Bytes, true);

@@ -38,7 +38,7 @@ std::string_view mark_kind_name(MarkKind kind) {
 }
 
 std::string mark_words(const Mark& mark) {
-  std::string words = printable(mark.name);
+  std::string words = mark.name.empty() ? "(no name)" : printable(mark.name);
   if (mark.kind == MarkKind::Number && mark.value != MarkValue::None) words += " = " + value_text(mark);
   if (!mark.detail.empty()) words += "  " + printable(mark.detail);
   if (mark.kind == MarkKind::CheckPoint && mark.value == MarkValue::Real && mark.real >= 0 && mark.real < 1e9) {
@@ -65,7 +65,7 @@ std::vector<Mark> numbered(std::vector<Mark> marks) {
   for (const Mark& mark : marks) ++times[mark.name].all;
   for (Mark& mark : marks) {
     Times& of = times[mark.name];
-    if (of.all > 1) mark.name += "#" + std::to_string(++of.seen);
+    if (of.all > 1 && !mark.name.empty()) mark.name += "#" + std::to_string(++of.seen);
   }
   return marks;
 }

@@ -90,6 +90,10 @@ Result<NamedSnapshot> find_snapshot_named(const std::vector<NamedSnapshot>& snap
                                         listed(snapshots)};
 }
 
+std::string numbered_snapshot_text(std::uint64_t number, std::string_view name) {
+  return "snapshot " + std::to_string(number) + (name.empty() ? "" : " ('" + printable(name) + "')");
+}
+
 std::string_view snapshot_word(std::string_view position) {
   constexpr std::string_view kWord = "snapshot";
   const bool is_one = position.size() > kWord.size() + 1 && position.starts_with(kWord) &&

@@ -29,6 +29,9 @@ std::vector<NamedSnapshot> named_snapshots(const TapeReader& tape, const std::ve
 // there are.
 Result<NamedSnapshot> find_snapshot_named(const std::vector<NamedSnapshot>& snapshots, std::string_view which);
 
+// "snapshot 2 ('warm')"; "snapshot 2" when it has no name.
+std::string numbered_snapshot_text(std::uint64_t number, std::string_view name);
+
 // What stands in front of the number or the name where a moment is asked for: "snapshot:2", "snapshot warm". Empty: it is no snapshot.
 std::string_view snapshot_word(std::string_view position);
 

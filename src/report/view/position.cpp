@@ -24,6 +24,13 @@ std::optional<std::uint64_t> event_number(std::string_view text) {
   return number;
 }
 
+constexpr std::string_view kSnapshotForms[] = {"snapshot",      "next snapshot",  "previous snapshot",
+                                               "prev snapshot", "first snapshot", "last snapshot"};
+
+bool is_snapshot_form(std::string_view text) {
+  return std::find(std::begin(kSnapshotForms), std::end(kSnapshotForms), text) != std::end(kSnapshotForms);
+}
+
 // Reads a position from left to right: a point, then steps from it.
 class PositionParser {
 public:
@@ -51,12 +58,14 @@ private:
     std::string known;
     constexpr std::size_t kShown = 8;
     const std::vector<Mark> marks = moments_of(numbered(points_.marks));
-    for (std::size_t i = 0; i < marks.size() && i < kShown; ++i) {
-      known += (known.empty() ? "; its marks are " : ", ") + marks[i].name;
-    }
-    if (marks.size() > kShown) known += " and " + std::to_string(marks.size() - kShown) + " more";
     std::vector<std::string> names{"start", "peak", "end"};
-    for (const Mark& mark : marks) names.push_back(mark.name);
+    for (const Mark& mark : marks) {
+      if (mark.name.empty()) continue;
+      names.push_back(mark.name);
+      if (const std::size_t named = names.size() - 3; named <= kShown)
+        known += (named == 1 ? "; its marks are " : ", ") + mark.name;
+    }
+    if (names.size() - 3 > kShown) known += " and " + std::to_string(names.size() - 3 - kShown) + " more";
     if (const std::string meant = near_word(whole_, names); !meant.empty())
       return Error{ErrorCode::Usage, "'" + printable(whole_) + "' is not a moment of this tape; did you mean '" +
                                          printable(meant) + "'?"};
@@ -64,7 +73,20 @@ private:
         ErrorCode::Usage,
         "'" + printable(whole_) +
             "' is not a moment of this tape: give an event number, a time such as 12.5s, start, peak, total-peak, end" +
+            snapshot_words() +
             (known.empty() ? std::string(", or a mark (this tape has none)") : ", or a mark" + printable(known))};
+  }
+
+  // How the snapshots are written that the tape has: ", snapshot:1 or snapshot:2". Their names are marks.
+  std::string snapshot_words() const {
+    constexpr std::size_t kShown = 8;
+    std::vector<std::string> words;
+    for (const NamedSnapshot& each : snapshots()) {
+      if (each.number != 0) words.push_back("snapshot:" + std::to_string(each.number));
+    }
+    if (words.empty()) return "";
+    if (words.size() > kShown) return ", " + words.front() + " to " + words.back();
+    return ", " + listed(words, "or");
   }
 
   // Up to the next sign; a point may hold signs itself only when it is a mark.
@@ -112,7 +134,7 @@ private:
   Result<> point(Moment& moment) {
     if (rest_[0] == '\'') {
       const std::size_t end = rest_.find('\'', 1);
-      if (end == rest_.npos || !take_mark(rest_.substr(1, end - 1), end + 1, moment)) return no_position();
+      if (end == rest_.npos || end == 1 || !take_mark(rest_.substr(1, end - 1), end + 1, moment)) return no_position();
       return Unit{};
     }
     if (take_longest_mark(moment, true)) return Unit{}; // "start-up" is not a sum
@@ -144,7 +166,10 @@ private:
       return go_to_snapshot(term.substr(0, term.find(' ')), moment);
     } else {
       rest_ = before;
-      if (!take_longest_mark(moment)) return no_position();
+      if (take_longest_mark(moment)) return Unit{};
+      if (!term.starts_with('@')) return no_position();
+      rest_.remove_prefix(1);
+      return take_snapshot(moment);
     }
     return Unit{};
   }
@@ -153,11 +178,10 @@ private:
     return std::any_of(points_.marks.begin(), points_.marks.end(), [&](const Mark& mark) { return mark.name == name; });
   }
 
-  // "next snapshot", "snapshot"; a mark of that name comes first.
+  // Where there is no cursor, those that are seen from one mean nothing, and a mark of that name is found.
   bool is_snapshot(std::string_view term) const {
-    constexpr std::string_view kForms[] = {"snapshot",      "next snapshot",  "previous snapshot",
-                                           "prev snapshot", "first snapshot", "last snapshot"};
-    return std::find(std::begin(kForms), std::end(kForms), term) != std::end(kForms) && !is_mark(term);
+    if (!is_snapshot_form(term)) return false;
+    return points_.cursor || term.starts_with("first") || term.starts_with("last") || !is_mark(term);
   }
 
   std::vector<NamedSnapshot> snapshots() const {
@@ -263,8 +287,8 @@ private:
 
 bool needs_quotes(std::string_view mark) {
   constexpr std::string_view kWords[] = {"^", "start", "$", "end", "peak", "@"};
-  return mark.starts_with('+') || mark.starts_with('-') || event_number(mark) || parse_time_us(mark) ||
-         std::find(std::begin(kWords), std::end(kWords), mark) != std::end(kWords);
+  return is_snapshot_form(mark) || mark.starts_with('+') || mark.starts_with('-') || event_number(mark) ||
+         parse_time_us(mark) || std::find(std::begin(kWords), std::end(kWords), mark) != std::end(kWords);
 }
 
 Result<Moment> find_position(std::string_view text, const PositionPoints& points) {

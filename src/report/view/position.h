@@ -6,8 +6,9 @@
 //   total-peak        when most was live and mapped together
 //   @                 the cursor                   +N -N +2s -50ms   so far from the cursor
 //   snapshot:2             a snapshot by its number     snapshot:NAME       or by its name; also with a space
+//   @2 @NAME               the same in short
 //   first snapshot, last snapshot                  of all that the tape has
-//   next snapshot, previous snapshot               the same, seen from the cursor; "snapshot" is the next one
+//   next snapshot, previous snapshot               the same, seen from the cursor; "snapshot" is the next one.
 //
 // and sums of these: @-5, peak+1, $-100, 'loaded'+20ms. Marks whose names would be read as something else are written
 // in single quotes.
@@ -44,7 +45,7 @@ struct PositionPoints {
   std::optional<Moment> cursor{}; // none: there is no cursor, and @, +N and -N are refused
 };
 
-// Whether a mark of this name is found only when it is written in single quotes: "end", "12.5s", "0" and "+1" mean something in every tape.
+// Whether a mark of this name is found only when it is written in single quotes: "end", "12.5s", "0", "+1" and "snapshot" mean something in every tape.
 bool needs_quotes(std::string_view mark);
 
 // Moments before the start and behind the end are refused.

@@ -51,12 +51,13 @@ TEST_F(Positions, ArePointsOfTheTape) {
 }
 
 TEST_F(Positions, AMarkWhoseNameIsAPositionIsFoundInQuotesAlone) {
-  for (const char* name : {"end", "start", "peak", "^", "$", "@", "0", "12", "12.5s", "+1", "-1", "20us"}) {
+  for (const char* name :
+       {"end", "start", "peak", "^", "$", "@", "0", "12", "12.5s", "+1", "-1", "20us", "snapshot", "last snapshot"}) {
     marks_ = {{.name = name, .event = 3, .time_us = 35}};
     EXPECT_TRUE(needs_quotes(name)) << name;
     EXPECT_EQ(event("'" + std::string(name) + "'"), 3u) << name;
   }
-  for (const char* name : {"loaded", "end of load", "start-up", "total-peak", "peak-1", "snapshot", "12 files", "s"}) {
+  for (const char* name : {"loaded", "end of load", "start-up", "total-peak", "peak-1", "snapshots", "12 files", "s"}) {
     marks_ = {{.name = name, .event = 3, .time_us = 35}};
     EXPECT_FALSE(needs_quotes(name)) << name;
     EXPECT_EQ(event(name), 3u) << name;
@@ -77,8 +78,25 @@ TEST_F(Positions, SnapshotsAreFoundFromTheCursor) {
   EXPECT_EQ(event("last snapshot-2"), 7u);
   EXPECT_EQ(find("last snapshot", false).value().event, 9u);
   EXPECT_FALSE(find("next snapshot", false).ok());
-  marks_.push_back({.name = "last snapshot", .event = 2, .time_us = 20});
-  EXPECT_EQ(event("last snapshot"), 2u) << "a mark of that name";
+}
+
+TEST_F(Positions, TheWordsForSnapshotsAreStrongerThanMarksOfThatName) {
+  for (const std::uint64_t at : {1u, 7u})
+    marks_.push_back({.name = "s", .event = at, .time_us = 10 * at, .kind = MarkKind::Snapshot});
+  for (const char* name : {"snapshot", "last snapshot"}) {
+    marks_.push_back({.name = name, .event = 2, .time_us = 20});
+    EXPECT_EQ(event(name), 7u) << name;
+    EXPECT_EQ(event("'" + std::string(name) + "'"), 2u) << name;
+  }
+  EXPECT_EQ(find("snapshot", false).value().event, 2u) << "without a cursor there is no next one";
+  EXPECT_EQ(find("last snapshot", false).value().event, 7u);
+}
+
+TEST_F(Positions, AMomentWithoutANameIsNotAmongTheNames) {
+  marks_ = {{.name = "", .event = 3, .time_us = 35, .kind = MarkKind::Snapshot}, {.name = "loaded", .event = 4}};
+  EXPECT_FALSE(find("''").ok());
+  const std::string sentence = find("nowhere").error().sentence;
+  EXPECT_NE(sentence.find("snapshot:1, or a mark; its marks are loaded"), sentence.npos) << sentence;
 }
 
 TEST_F(Positions, SnapshotsAreFoundByNumberAndByName) {
@@ -100,6 +118,10 @@ TEST_F(Positions, SnapshotsAreFoundByNumberAndByName) {
   EXPECT_EQ(event("snapshot half-full"), 8u);
   EXPECT_EQ(event("snapshot:half-full-1"), 7u);
   EXPECT_EQ(event("snapshot:4+1"), 9u);
+  EXPECT_EQ(event("@1"), 2u);
+  EXPECT_EQ(event("@half-full-1"), 7u);
+  EXPECT_EQ(event("@last"), 8u);
+  EXPECT_EQ(event("@-1"), 4u) << "from the cursor";
   EXPECT_EQ(event("snapshot:first"), 2u);
   EXPECT_EQ(event("snapshot:last"), 8u);
   for (const char* wrong :
