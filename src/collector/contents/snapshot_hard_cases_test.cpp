@@ -373,10 +373,11 @@ TEST(HardCases, MoreMemoryThanIsKeptInTheStopIsWrittenMeanwhile) {
   for (std::size_t i = 0; i < kBytes / 8; ++i) memory[i] = random();
   const ForkedChild child([&](Voice voice) { echo(voice); });
   EXPECT_EQ(child.ask(1), 1);
+  const wire::Header header{};
   for (const bool has_room : {true, false}) {
     Recorder recorder;
     recorder.has_room = has_room;
-    SnapshotDesk desk(child.pid(), [] {});
+    SnapshotDesk desk(child.pid(), [] {}, header);
     ASSERT_TRUE(desk.ask({.name = "one", .method = SnapshotMethod::Stop, .most_copied = kMiB}));
     std::optional<SnapshotDesk::Ended> ended;
     while (!(ended = desk.take_ended())) {
