@@ -148,9 +148,8 @@ const Command kTypesCommand{
     .summary = "what the heap consists of by types of blocks, at the last snapshot of memory",
     .help = "Number and bytes of the blocks of each type, most bytes first, and how the type\n"
             "is known. Retained are their bytes and those of all blocks that the program can\n"
-            "get at only through one of them. 'Such as' is the address of one. Blocks whose type is not known are "
-            "named after\n"
-            "the function that made them: <sdsnewlen>.\n",
+            "get at only through one of them. 'Such as' is the address of one. Blocks whose\n"
+            "type is not known are named after the function that made them: <sdsnewlen>.\n",
     .example = "types -n 10",
     .group = CommandGroup::Memory,
     .run = types,

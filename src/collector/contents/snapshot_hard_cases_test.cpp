@@ -377,7 +377,8 @@ TEST(HardCases, MoreMemoryThanIsKeptInTheStopIsWrittenMeanwhile) {
   for (const bool has_room : {true, false}) {
     Recorder recorder;
     recorder.has_room = has_room;
-    SnapshotDesk desk(child.pid(), [] {}, header);
+    SnapshotDesk desk(
+        child.pid(), [] {}, header);
     ASSERT_TRUE(desk.ask({.name = "one", .method = SnapshotMethod::Stop, .most_copied = kMiB}));
     std::optional<SnapshotDesk::Ended> ended;
     while (!(ended = desk.take_ended())) {

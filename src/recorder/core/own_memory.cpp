@@ -6,7 +6,6 @@
 
 #include "recorder/core/machine.h"
 #include "recorder/core/readable.h"
-#include "recorder/core/recorder.h"
 
 namespace heaptape::recorder {
 
@@ -14,9 +13,10 @@ namespace {
 
 constinit wire::OwnMemory g_own[wire::kOwnMemories]{};
 constinit std::atomic<std::uint32_t> g_count{0};
+constinit std::atomic<wire::Header*> g_header{nullptr}; // of the collector that is told
 
 void tell(wire::Header& header, std::size_t number) noexcept {
-  const std::uint64_t begin = g_own[number].begin.load(std::memory_order_acquire);
+  const std::uint64_t begin = g_own[number].begin.load();
   if (begin == 0) return;
   header.own_memory[number].bytes.store(g_own[number].bytes.load(std::memory_order_relaxed), std::memory_order_relaxed);
   header.own_memory[number].begin.store(begin,
@@ -34,12 +34,14 @@ void note_own_memory(long memory, std::uint64_t bytes) noexcept {
   const std::uint32_t number = g_count.fetch_add(1, std::memory_order_relaxed);
   if (number >= wire::kOwnMemories) return;
   g_own[number].bytes.store(bytes, std::memory_order_relaxed);
-  g_own[number].begin.store(static_cast<std::uint64_t>(memory), std::memory_order_release); // pairs with tell()
-  if (g_recorder.header != nullptr) tell(*g_recorder.header, number);
+  // In one order for all: either we see the new collector, or it is told of this, too.
+  g_own[number].begin.store(static_cast<std::uint64_t>(memory));
+  if (wire::Header* const header = g_header.load(); header != nullptr) tell(*header, number);
 }
 
-void tell_own_memory(wire::Header& header) noexcept {
-  for (std::size_t number = 0; number < wire::kOwnMemories; ++number) tell(header, number);
+void tell_own_memory(wire::Header* header) noexcept {
+  g_header.store(header);
+  for (std::size_t number = 0; header != nullptr && number < wire::kOwnMemories; ++number) tell(*header, number);
 }
 
 } // namespace heaptape::recorder

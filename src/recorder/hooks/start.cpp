@@ -174,7 +174,7 @@ void thread_arrived(ThreadState& thread, Caller caller) noexcept {
   const bool barrier = system_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
   header->membarrier_registered.store(barrier ? 1 : 0, std::memory_order_relaxed);
   header->pid.store(pid, std::memory_order_relaxed);
-  tell_own_memory(*header);
+  tell_own_memory(header);
   begin_lineage(*header, attached, g_collector_environment);
   // For snapshots of memory: where the kernel lets only ancestors trace a process (yama), also the collector. Elsewhere it is refused.
   (void)system_call(SYS_prctl, PR_SET_PTRACER, static_cast<long>(g_recorder.collector_tid));
@@ -193,6 +193,7 @@ void follow_fork() noexcept {
   forget_thread();
   reset_modules();
   reset_pool_names();
+  tell_own_memory(nullptr);
   g_recorder.header = nullptr;
   g_recorder.epoch.store(0, std::memory_order_relaxed);
   g_recorder.code_epoch.store(0, std::memory_order_relaxed);
