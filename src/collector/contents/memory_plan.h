@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "collector/contents/program_memory.h"
+#include "collector/contents/page_range.h"
 #include "tape/maps.h"
 #include "tape/memory_snapshot.h"
 
@@ -42,10 +42,6 @@ struct MemoryWishes {
   std::vector<PageRange> not_dumped{}; // MADV_DONTDUMP
   std::vector<PageRange> not_forked{}; // MADV_DONTFORK and MADV_WIPEONFORK: a child does not have them
 };
-// Whether a range has a byte of one of these, which are in order.
-bool overlaps(std::span<const PageRange> ranges, PageRange range);
-// `ranges` but for what lies in `holes`, which are in order.
-std::vector<PageRange> without(std::span<const PageRange> ranges, std::span<const PageRange> holes);
 
 // The text of /proc/PID/smaps, in any pieces.
 class SmapsText {

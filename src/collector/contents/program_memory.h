@@ -9,13 +9,9 @@
 #include <span>
 #include <vector>
 
-namespace heaptape {
+#include "collector/contents/page_range.h"
 
-struct PageRange {
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;
-  friend bool operator==(const PageRange&, const PageRange&) = default;
-};
+namespace heaptape {
 
 class ProgramMemory {
 public:
@@ -34,11 +30,14 @@ private:
   };
   bool flush(const Sink& sink);
   bool read_page_by_page(const Piece& piece, std::span<std::byte> room, const Sink& sink);
+  bool is_unmapped(const Piece& piece);
 
   pid_t pid_;
   std::vector<std::byte> buffer_;
   std::vector<Piece> pieces_;
   std::size_t filled_ = 0;
+  std::vector<PageRange> mappings_; // at the last look
+  std::uint64_t failures_ = 0;
 };
 
 } // namespace heaptape
