@@ -1,6 +1,9 @@
 #include "collector/events/tape_sink.h"
 
+#include <sys/statvfs.h>
+
 #include <algorithm>
+#include <limits>
 
 namespace heaptape {
 
@@ -16,6 +19,15 @@ void TapeSink::choose_block_size() {
   const std::uint64_t left = max_bytes_ - std::min(max_bytes_, writer_->bytes_written());
   block_events_ =
       static_cast<std::size_t>(std::clamp<std::uint64_t>(left / kBytesPerEvent, kSmallest, EventEncoder::kMaxEvents));
+}
+
+std::uint64_t TapeSink::room() const {
+  std::uint64_t room = std::numeric_limits<std::uint64_t>::max();
+  if (writer_ == nullptr) return room;
+  struct statvfs disk {};
+  if (::statvfs(writer_->path().c_str(), &disk) == 0) room = std::uint64_t{disk.f_bavail} * disk.f_frsize;
+  if (max_bytes_ != 0) room = std::min(room, max_bytes_ - std::min(max_bytes_, bytes_written()));
+  return room;
 }
 
 void TapeSink::write_stacks() {

@@ -59,6 +59,9 @@ public:
     return static_cast<bool>(write(*writer_));
   }
 
+  // Bytes that the disk and the limit leave to the tape, as far as it is known.
+  std::uint64_t room() const;
+
   // From here on write() tries again, for the last few blocks; add() does not.
   void ignore_failure() { closing_ = true; }
 

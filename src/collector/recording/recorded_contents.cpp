@@ -15,6 +15,7 @@ namespace heaptape {
 namespace {
 
 constexpr std::size_t kMostTroubles = 10;
+constexpr std::uint64_t kShareOfRoom = 2; // so that a snapshot does not end the recording
 
 } // namespace
 
@@ -41,6 +42,11 @@ Result<> RecordedContents::begin(SnapshotTaker::Request request) {
 Error RecordedContents::limit_reached() const {
   return {ErrorCode::Exhausted, "the snapshots on this tape have reached their limit of " +
                                     bytes_text(bounds_.most_bytes) + " (--snapshot-limit)"};
+}
+
+Error RecordedContents::room_reached() const {
+  return {ErrorCode::Exhausted, "it may take at most half of the room that is left for the tape, " + bytes_text(room_) +
+                                    "; make room on the disk, or put the tape on another one (-o)"};
 }
 
 SnapshotSchedule::Now RecordedContents::now() const {
@@ -147,11 +153,11 @@ void RecordedContents::end(SnapshotDesk::Ended ended) {
       text = Error{ErrorCode::Io, "the tape could not take the snapshot; it was dropped"};
     }
   } else {
-    text = reached_limit_ ? limit_reached() : ended.snapshot.error();
+    text = reached_limit_ ? limit_reached() : reached_room_ ? room_reached() : ended.snapshot.error();
     if (!is_marked_) mark_now(ended.request.name);
   }
   bytes_ = 0;
-  is_marked_ = reached_limit_ = false;
+  is_marked_ = reached_limit_ = reached_room_ = false;
   if (!text) note_trouble(ended.request.name, text.error());
   answer(ended.request, text ? ended.snapshot.value().number : 0);
   outcome_.emplace(Outcome{std::move(ended.request.name), std::move(text)});
@@ -216,6 +222,11 @@ bool RecordedContents::write_pages(std::vector<std::byte> payload) {
   if (all_bytes_ + payload.size() > bounds_.most_bytes) {
     all_bytes_ = bounds_.most_bytes;
     reached_limit_ = true;
+    return false;
+  }
+  if (bytes_ == 0) room_ = parts_.sink.room() / kShareOfRoom;
+  if (bytes_ + payload.size() > room_) {
+    reached_room_ = true;
     return false;
   }
   const std::uint64_t before = parts_.sink.bytes_written();

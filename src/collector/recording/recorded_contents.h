@@ -68,6 +68,7 @@ private:
   Result<> begin(SnapshotTaker::Request request);
   void take_due(std::string name);
   Error limit_reached() const;
+  Error room_reached() const;
   void note_missing_end(Ending ending, int signal);
   void note_trouble(const std::string& name, const Error& why);
   void mark_now(const std::string& name);
@@ -91,6 +92,8 @@ private:
   std::uint64_t bytes_ = 0;     // of pages that were written for the one under way
   std::uint64_t all_bytes_ = 0; // of all
   bool reached_limit_ = false;  // with the one under way
+  std::uint64_t room_ = 0;      // that it may take
+  bool reached_room_ = false;
   std::optional<Outcome> outcome_;
   std::vector<std::string> troubles_;
   std::set<std::string> reasons_; // of these
