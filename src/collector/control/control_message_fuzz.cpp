@@ -15,8 +15,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   if (auto reply = parse_control_reply(bytes)) {
     // Longer texts than anybody sends are cut.
-    for (std::string* text : {&reply->refusal, &reply->recording.program, &reply->recording.tape})
-      text->resize(std::min<std::size_t>(text->size(), 4096));
+    const auto cut = [](std::string& text, std::size_t most) { text.resize(std::min(text.size(), most)); };
+    for (std::string* text : {&reply->refusal, &reply->recording.program, &reply->recording.tape}) cut(*text, 4096);
+    cut(reply->recording.command, 3000);
+    for (std::string* text : {&reply->outcome, &reply->missing}) cut(*text, 500);
     HT_CHECK(parse_control_reply(encode_control(*reply)) == reply);
   }
   return 0;
