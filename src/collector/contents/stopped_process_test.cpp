@@ -245,11 +245,6 @@ INSTANTIATE_TEST_SUITE_P(Waits, StopsBeforeATimeLimit, testing::ValuesIn(kLimite
 std::atomic<std::int64_t> g_next{0}, g_wrong{0}, g_ticks{0};
 
 TEST(StoppedProcess, SignalsThatComeMeanwhileAreNeitherLostNorDoubled) {
-#ifdef __has_feature
-#if __has_feature(thread_sanitizer)
-  GTEST_SKIP() << "ThreadSanitizer keeps one signal of each number until the program waits, and loses the others";
-#endif
-#endif
   RepeatedCalls calls;
   const ForkedChild child([](Voice voice) {
     struct sigaction count {};
