@@ -89,7 +89,7 @@ std::optional<std::uint64_t> socket_time(pid_t pid, std::uint64_t descriptor, in
   return limit == std::uint64_t{0} ? std::nullopt : limit;
 }
 
-// None: it waits for ever, or for we do not know how long.
+// None: it waits for ever, or nobody knows how long.
 std::optional<std::uint64_t> time_limit(pid_t pid, pid_t tid, Limit limit, const RepeatedCalls::Registers& registers) {
   switch (limit) {
   case Limit::Milliseconds: {
