@@ -10,6 +10,7 @@
 
 #include "base/ids.h"
 #include "wire/event_kind.h"
+#include "wire/memory_error.h"
 
 namespace heaptape {
 
@@ -132,6 +133,32 @@ struct OddCalls {
 };
 // Whether `event` is the call itself, not the last event before it.
 constexpr bool is_event(OddKind kind) { return kind != OddKind::Failed && kind != OddKind::Unfinished; }
+
+// What the checks in the program have found (wire/memory_error.h).
+struct MemoryError {
+  ErrorSort sort = ErrorSort::None; // readers may meet others, of later versions
+  FoundAt found = FoundAt::Unknown; // readers may meet others
+  std::uint8_t expected = 0;        // what the bytes should have been
+  std::uint64_t event = 0;          // the last one before it was found; 0: none
+  std::uint64_t time_us = 0;
+  ThreadId thread{};
+  StackId stack{};
+  std::uint64_t address = 0; // of the first wrong byte, or where the access begins
+  std::uint64_t length = 0;  // to the last wrong byte, or of the access; WrongAlignment: the block's alignment
+  std::uint64_t block = 0;   // the block that it is about; 0: none
+  std::uint64_t block_size = 0;
+  std::uint64_t given = 0;    // WrongAlignment: what the call said
+  std::uint64_t whole_us = 0; // when it was last seen to be whole; 0: when it was made or released
+  std::string bytes{};        // the first of the wrong bytes, at most wire::kErrorBytes
+  std::string function{};     // FoundAt::Call: the function of libc
+  friend bool operator==(const MemoryError&, const MemoryError&) = default;
+};
+struct MemoryErrors {
+  std::string mode{};              // of the checks: "check", "full", ...; empty: the program ran without
+  std::vector<MemoryError> errors; // in the order in which they were found
+  std::uint64_t left_out = 0;      // those for which there was no room
+  friend bool operator==(const MemoryErrors&, const MemoryErrors&) = default;
+};
 
 // The program as the kernel saw it at one moment.
 struct Sample {

@@ -79,6 +79,8 @@ enum class EventKind : std::uint8_t {
   // From here on C++ blocks may be recorded under the names of either family, so that pairs say nothing.
   OperatorsMixed = 55,
   ThreadEnd = 56, // the thread is about to end
+  // What the checks have found: see wire/memory_error.h.
+  MemoryError = 57,
   // The process is about to fork and its child will be recorded, too. CLOCK_MONOTONIC in ns: address field bits 0..47, size field the
   // rest. The child says the same number (wire/handshake.h).
   Fork = 60,

@@ -37,7 +37,7 @@
 namespace heaptape::wire {
 
 inline constexpr std::uint64_t kMagic = 0x31'65'72'69'57'74'48'00; // "\0HtWire1"
-inline constexpr std::uint32_t kVersion = 8;
+inline constexpr std::uint32_t kVersion = 9;
 inline constexpr std::size_t kPage = 4096;
 
 // One record of a ring: 24 bytes, three 8-byte words, written in the order word1, word2, word0.
