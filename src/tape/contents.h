@@ -153,10 +153,12 @@ struct MemoryError {
   std::string function{};     // FoundAt::Call: the function of libc
   friend bool operator==(const MemoryError&, const MemoryError&) = default;
 };
+// The most that a reader takes from one tape.
+inline constexpr std::size_t kMostMemoryErrors = std::size_t{1} << 16;
 struct MemoryErrors {
-  std::string mode{};              // of the checks: "check", "full", ...; empty: the program ran without
-  std::vector<MemoryError> errors; // in the order in which they were found
-  std::uint64_t left_out = 0;      // those for which there was no room
+  std::string mode{};                // of the checks: "check", "full", ...; empty: the program ran without
+  std::vector<MemoryError> errors{}; // in the order in which they were found
+  std::uint64_t left_out = 0;        // those for which there was no room
   friend bool operator==(const MemoryErrors&, const MemoryErrors&) = default;
 };
 

@@ -2,23 +2,13 @@
 
 #include "base/byte_cursor.h"
 #include "tape/format.h"
+#include "tape/sized_entry.h"
 
 namespace heaptape {
 
 namespace {
 
 constexpr std::uint64_t kSampleFields = 6;
-
-// An entry that may grow in a later minor version: its size stands in front.
-template <class Fill>
-void put_sized(std::vector<std::byte>& out, std::vector<std::byte>& scratch, Fill fill) {
-  scratch.clear();
-  ByteWriter entry(scratch);
-  fill(entry);
-  ByteWriter writer(out);
-  writer.varint(scratch.size());
-  writer.bytes(scratch);
-}
 
 std::string to_string(std::string_view text) { return std::string(text); }
 

@@ -26,6 +26,7 @@ std::string chunk_type_name(std::uint8_t type) {
   case ChunkType::Inherited: return "INHERITED";
   case ChunkType::Resident: return "RESIDENT";
   case ChunkType::Pages: return "PAGES";
+  case ChunkType::MemoryErrors: return "MEMORY ERRORS";
   }
   return "type " + std::to_string(type);
 }

@@ -12,7 +12,7 @@ namespace heaptape::format {
 inline constexpr char kMagic[8] = {'H', 'E', 'A', 'P', 'T', 'A', 'P', 'E'};
 // Major: readers of a smaller one cannot read it. Minor: readers of a smaller one miss something, but read the rest.
 inline constexpr std::uint16_t kMajor = 1;
-inline constexpr std::uint16_t kMinor = 5;
+inline constexpr std::uint16_t kMinor = 6;
 
 //   offset  size
 //        0     8  magic, "HEAPTAPE"
@@ -57,8 +57,9 @@ enum class ChunkType : std::uint8_t {
   RunTimeCode = 18,
   Resident = 19,
   Pages = 20,
+  MemoryErrors = 21,
 };
-inline constexpr std::uint8_t kChunkTypes = 21;
+inline constexpr std::uint8_t kChunkTypes = 22;
 
 // "EVENTS", ...; "type 77" for a number without a name.
 std::string chunk_type_name(std::uint8_t type);

@@ -9,6 +9,7 @@
 
 #include "base/byte_cursor.h"
 #include "tape/format.h"
+#include "tape/sized_entry.h"
 
 namespace heaptape {
 
@@ -21,15 +22,6 @@ constexpr std::size_t kRunsPerPart = std::size_t{1} << 18;
 constexpr std::size_t kRegionsPerPart = std::size_t{1} << 16;
 constexpr std::size_t kThreadBytesPerPart = std::size_t{4} << 20;
 constexpr std::uint64_t kMostExtended = std::uint64_t{64} << 10;
-
-template <class Put>
-void put_sized(ByteWriter& writer, std::vector<std::byte>& entry, Put&& put) {
-  entry.clear();
-  ByteWriter inner(entry);
-  put(inner);
-  writer.varint(entry.size());
-  writer.bytes(entry);
-}
 
 void put_facts(const MemorySnapshot& snapshot, ByteWriter& out) {
   out.text(snapshot.name);
@@ -202,10 +194,10 @@ std::vector<std::vector<std::byte>> encode_snapshot(const MemorySnapshot& snapsh
     writer.varint(snapshot.number);
     writer.varint(payloads.size());
     writer.varint(last ? 1 : 0);
-    if (payloads.empty()) put_sized(writer, entry, [&](ByteWriter& out) { put_facts(snapshot, out); });
+    if (payloads.empty()) put_sized(payload, entry, [&](ByteWriter& out) { put_facts(snapshot, out); });
     writer.varint(thread_count);
     for (const ThreadState& thread : threads.first(thread_count))
-      put_sized(writer, entry, [&](ByteWriter& out) { put_thread(thread, out); });
+      put_sized(payload, entry, [&](ByteWriter& out) { put_thread(thread, out); });
     put_regions(regions.first(region_count), names, writer);
     put_runs(runs.first(run_count), writer);
     threads = threads.subspan(thread_count);

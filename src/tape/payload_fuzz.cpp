@@ -10,6 +10,7 @@
 #include "tape/event_encoder.h"
 #include "tape/inherited_codec.h"
 #include "tape/maps_codec.h"
+#include "tape/memory_error_codec.h"
 #include "tape/memory_snapshot_codec.h"
 #include "tape/payload_fuzz_input.h"
 #include "tape/residency.h"
@@ -176,6 +177,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<Mark> marks;
   std::map<std::uint32_t, Pool> pools;
   OddCalls odd, odd_back;
+  MemoryErrors errors, errors_back;
   std::vector<std::byte> payload;
   std::optional<Summary> summary;
   Symbols symbols;
@@ -190,6 +192,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     (void)parse_odd_calls(input, odd);
     put_odd_calls(odd, payload);
     HT_CHECK(parse_odd_calls(payload, odd_back) && odd_back == odd);
+    break;
+  case format::ChunkType::MemoryErrors:
+    (void)parse_memory_errors(input, errors);
+    put_memory_errors(errors, payload);
+    HT_CHECK(parse_memory_errors(payload, errors_back) && errors_back == errors);
     break;
   case format::ChunkType::Summary: HT_CHECK(parse_summary(input, summary) == summary.has_value()); break;
   case format::ChunkType::Symbols: check_symbols(input, symbols); break;

@@ -47,6 +47,7 @@ const std::vector<StackNode>& TapeReader::stacks() const { return state_->tape.s
 const std::vector<Sample>& TapeReader::samples() const { return state_->tape.samples; }
 const std::vector<Mark>& TapeReader::marks() const { return state_->tape.marks; }
 const OddCalls& TapeReader::odd_calls() const { return state_->tape.odd_calls; }
+const MemoryErrors& TapeReader::memory_errors() const { return state_->tape.memory_errors; }
 const std::vector<Pool>& TapeReader::pools() const { return state_->tape.pools; }
 const Maps& TapeReader::maps() const { return state_->tape.maps; }
 const ResidentFacts& TapeReader::resident() const { return state_->tape.resident; }

@@ -50,14 +50,15 @@ public:
   const std::vector<Thread>& threads() const;   // by id; a damaged tape may lack some
   const std::vector<StackNode>& stacks() const; // index = StackId; [0] is "no stack"
   const std::vector<Sample>& samples() const;
-  const std::vector<Mark>& marks() const;                // in order
-  const OddCalls& odd_calls() const;                     // their stacks are on the tape, or 0
-  const std::vector<Pool>& pools() const;                // by number; a damaged tape may lack some
-  const Maps& maps() const;                              // empty: an older tape, or /proc could not be read
-  const ResidentFacts& resident() const;                 // empty: an older tape, or the kernel did not say
-  const Snapshots& snapshots() const;                    // of memory
-  const CpuProfile& cpu() const;                         // stacks it names are on the tape, or 0
-  const std::vector<ForkMade>& forks() const;            // that the program made, in order
+  const std::vector<Mark>& marks() const;     // in order
+  const OddCalls& odd_calls() const;          // their stacks are on the tape, or 0
+  const MemoryErrors& memory_errors() const;  // in the order of the events; their stacks are on the tape, or 0
+  const std::vector<Pool>& pools() const;     // by number; a damaged tape may lack some
+  const Maps& maps() const;                   // empty: an older tape, or /proc could not be read
+  const ResidentFacts& resident() const;      // empty: an older tape, or the kernel did not say
+  const Snapshots& snapshots() const;         // of memory
+  const CpuProfile& cpu() const;              // stacks it names are on the tape, or 0
+  const std::vector<ForkMade>& forks() const; // that the program made, in order
   const std::optional<Inheritance>& inheritance() const; // absent: no recorded program forked it, or nothing is known
   const std::optional<Summary>& summary() const;         // absent: the recording was cut off, or is still running
   const Symbols& symbols() const;                        // empty: the tape was never symbolized, or nothing was known

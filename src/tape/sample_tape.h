@@ -35,6 +35,7 @@ struct SampleTape {
   std::vector<Event> events;
   std::vector<std::uint64_t> allocated_at; // beside events
   OddCalls odd;
+  MemoryErrors errors;
   Summary summary;
   Symbols symbols;
 
@@ -142,6 +143,32 @@ struct SampleTape {
                   .block_size = 40,
                   .family = Family::New}};
     odd.left_out = 1;
+    errors = {"full",
+              {{.sort = ErrorSort::WriteBehind,
+                .found = FoundAt::Release,
+                .expected = 0xfd,
+                .event = 9,
+                .time_us = 11,
+                .thread = ThreadId(1),
+                .stack = StackId(3),
+                .address = 0x5600'0000'0038,
+                .length = 4,
+                .block = 0x5600'0000'0010,
+                .block_size = 40,
+                .bytes = std::string("abc\0", 4)},
+               {.sort = ErrorSort::ReadFreed,
+                .found = FoundAt::Call,
+                .event = 10,
+                .time_us = 12,
+                .thread = ThreadId(2),
+                .stack = StackId(4),
+                .address = 0x5600'0000'0010,
+                .length = 40,
+                .block = 0x5600'0000'0010,
+                .block_size = 40,
+                .whole_us = 7,
+                .function = "memcpy"}},
+              2};
     summary.events = count;
     summary.per_kind[1] = 3;
     summary.losses = {{"ring full", 7}};
@@ -214,7 +241,7 @@ struct SampleTape {
     }
     if (!encoder.empty()) HT_CHECK(writer.add_events(encoder).ok());
     HT_CHECK(writer.add_threads(threads).ok() && writer.add_samples(samples).ok() && writer.add_symbols(symbols).ok() &&
-             writer.add_odd_calls(odd).ok());
+             writer.add_odd_calls(odd).ok() && writer.add_memory_errors(errors).ok());
     if (with == With::Memory) {
       PagePacker packer;
       std::vector<std::byte> payload;

@@ -31,6 +31,7 @@ Part part_of(const format::ChunkHeader& header) {
   case ChunkType::Cpu:
   case ChunkType::Pools:
   case ChunkType::OddCalls:
+  case ChunkType::MemoryErrors:
   case ChunkType::Inherited:
   case ChunkType::RunTimeCode:
   case ChunkType::Resident: return Part::Kept;

@@ -12,6 +12,7 @@
 #include "tape/event_decoder.h"
 #include "tape/format.h"
 #include "tape/maps_codec.h"
+#include "tape/memory_error_codec.h"
 #include "tape/memory_snapshot_codec.h"
 #include "tape/run_time_codec.h"
 #include "tape/symbols_codec.h"
@@ -66,9 +67,14 @@ public:
     for (OddCall& call : tape_.odd_calls.calls) {
       if (call.stack.value >= tape_.stacks.size()) call.stack = StackId();
     }
+    for (MemoryError& error : tape_.memory_errors.errors) {
+      if (error.stack.value >= tape_.stacks.size()) error.stack = StackId();
+    }
     forget_inherited_releases(tape_);
     std::stable_sort(tape_.odd_calls.calls.begin(), tape_.odd_calls.calls.end(),
                      [](const OddCall& a, const OddCall& b) { return a.event < b.event; });
+    std::stable_sort(tape_.memory_errors.errors.begin(), tape_.memory_errors.errors.end(),
+                     [](const MemoryError& a, const MemoryError& b) { return a.event < b.event; });
     for (auto& [id, thread] : threads_) tape_.threads.push_back(std::move(thread));
     for (auto& [number, pool] : pools_) tape_.pools.push_back(std::move(pool));
     for (auto& [type, size] : sizes_) {
@@ -94,6 +100,7 @@ private:
     case ChunkType::Marks:
     case ChunkType::Pools:
     case ChunkType::OddCalls:
+    case ChunkType::MemoryErrors:
     case ChunkType::Inherited:
     case ChunkType::Maps:
     case ChunkType::Resident:
@@ -161,6 +168,7 @@ private:
     case ChunkType::Marks: return parse_marks(raw, tape_.marks);
     case ChunkType::Pools: return parse_pools(raw, pools_);
     case ChunkType::OddCalls: return parse_odd_calls(raw, tape_.odd_calls);
+    case ChunkType::MemoryErrors: return parse_memory_errors(raw, tape_.memory_errors);
     case ChunkType::Inherited: return add_inherited(chunk.offset, raw);
     case ChunkType::Maps: return parse_maps(raw, tape_.maps);
     case ChunkType::Resident: return parse_residency(raw, tape_.resident);

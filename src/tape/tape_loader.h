@@ -32,6 +32,7 @@ struct LoadedTape {
   std::vector<Mark> marks{};
   std::vector<Pool> pools{};
   OddCalls odd_calls{};
+  MemoryErrors memory_errors{};
   Maps maps{};
   Snapshots snapshots{};
   std::vector<PagesChunk> pages_chunks{};

@@ -52,6 +52,7 @@ TEST(Tape, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(all_events(reader), sample.events);
   EXPECT_EQ(encode_symbols(reader.symbols()), encode_symbols(sample.symbols));
   expect_maps(reader.maps(), sample);
+  EXPECT_EQ(reader.memory_errors(), sample.errors);
   EXPECT_TRUE(reader.damage().empty());
   EXPECT_EQ(reader.unknown_chunks(), 0u);
 }
@@ -145,8 +146,8 @@ TEST(Tape, ANewerMajorVersionIsRefusedWithBothVersionsNamed) {
   const Result<TapeReader> reader = TapeReader::from_bytes(bytes, "new.tape");
   ASSERT_FALSE(reader.ok());
   EXPECT_EQ(reader.error().code, ErrorCode::BadVersion);
-  EXPECT_NE(reader.error().sentence.find("2.5"), std::string::npos) << reader.error().sentence;
-  EXPECT_NE(reader.error().sentence.find("1.5"), std::string::npos) << reader.error().sentence;
+  EXPECT_NE(reader.error().sentence.find("2.6"), std::string::npos) << reader.error().sentence;
+  EXPECT_NE(reader.error().sentence.find("1.6"), std::string::npos) << reader.error().sentence;
 }
 
 TEST(Tape, ChunksOfAnUnknownTypeAreSkipped) {
@@ -223,6 +224,11 @@ void expect_golden(const char* name) {
     ASSERT_EQ(reader.value().pages_chunks().size(), 1u);
     EXPECT_EQ(reader.value().read_pages(reader.value().pages_chunks()[0]), SampleTape::memory_pages());
   }
+  if (reader.value().header().version_minor >= 6) {
+    EXPECT_EQ(reader.value().memory_errors(), sample.errors);
+  } else {
+    EXPECT_EQ(reader.value().memory_errors(), MemoryErrors());
+  }
 }
 
 TEST(Tape, TheGoldenTapesOfAllVersionsAreRead) {
@@ -237,6 +243,7 @@ TEST(Tape, TheGoldenTapesOfAllVersionsAreRead) {
   expect_golden("version-1.3.tape");
   expect_golden("version-1.4.tape");
   expect_golden("version-1.5.tape");
+  expect_golden("version-1.6.tape");
 }
 
 } // namespace

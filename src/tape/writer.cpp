@@ -9,6 +9,7 @@
 #include "tape/create_file.h"
 #include "tape/inherited_codec.h"
 #include "tape/maps_codec.h"
+#include "tape/memory_error_codec.h"
 #include "tape/memory_snapshot_codec.h"
 #include "tape/run_time_codec.h"
 #include "tape/symbols_codec.h"
@@ -135,6 +136,18 @@ Result<> TapeWriter::add_odd_calls(const OddCalls& odd) {
   return write_in_parts(std::span<const OddCall>(odd.calls), bytes_of, [&](std::span<const OddCall> part) {
     put_odd_calls({{part.begin(), part.end()}, odd.left_out}, raw_);
     return write_chunk(ChunkType::OddCalls);
+  });
+}
+
+Result<> TapeWriter::add_memory_errors(const MemoryErrors& errors) {
+  if (errors.errors.empty()) {
+    put_memory_errors(errors, raw_);
+    return write_chunk(ChunkType::MemoryErrors);
+  }
+  const auto bytes_of = [](const MemoryError& error) { return error.bytes.size() + error.function.size() + 128; };
+  return write_in_parts(std::span<const MemoryError>(errors.errors), bytes_of, [&](std::span<const MemoryError> part) {
+    put_memory_errors({errors.mode, {part.begin(), part.end()}, errors.left_out}, raw_);
+    return write_chunk(ChunkType::MemoryErrors);
   });
 }
 

@@ -44,7 +44,9 @@ public:
   Result<> add_stacks(StackId first, std::span<const StackNode> nodes);
   Result<> add_samples(std::span<const Sample> samples);
   Result<> add_marks(std::span<const Mark> marks);
-  Result<> add_odd_calls(const OddCalls& odd);     // later ones of a tape come later in its events
+  Result<> add_odd_calls(const OddCalls& odd); // later ones of a tape come later in its events
+  // The same. Without errors: what the program ran with, and the number of those left out.
+  Result<> add_memory_errors(const MemoryErrors& errors);
   Result<> add_pools(std::span<const Pool> pools); // a later entry with the same number replaces the earlier one
   // `number` counts the moments of the recording, from 0. All of it must fit into one chunk.
   Result<> add_maps(std::uint64_t number, const MapsChange& change, const MapNames& names);
