@@ -32,6 +32,7 @@ constexpr std::array kCommands{
     Command{"top", top},
     Command{"timeline", timeline},
     Command{"cpu", cpu},
+    Command{"errors", errors},
     Command{"diff", diff},
     Command{"budget", budget},
     Command{"dump", dump},
@@ -71,6 +72,7 @@ constexpr std::string_view kHelp =
   peak [TAPE]                what was live when the heap was largest
   top [TAPE | -p PID]        the most expensive functions or stacks; also live
   cpu [TAPE]                 where the CPU time went (recorded with --cpu)
+  errors [TAPE]              double frees, writes outside of blocks, ...
   timeline [TAPE]            the heap over time as a picture
   diff TAPE TAPE             what changed between two tapes, or two moments
   budget [TAPE]              check limits: an exit status for CI

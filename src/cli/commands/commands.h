@@ -22,6 +22,7 @@ int cpu(Arguments arguments);
 int timeline(Arguments arguments);
 int diff(Arguments arguments);
 int sql(Arguments arguments);
+int errors(Arguments arguments);
 int budget(Arguments arguments);
 int export_tape(Arguments arguments);
 int flamegraph(Arguments arguments);

@@ -106,6 +106,11 @@ void ReportOptions::add_suppressions(OptionList& list) {
                 "leave out leaks listed in this file, in LeakSanitizer's or valgrind's syntax; repeatable");
 }
 
+void ReportOptions::add_error_suppressions(OptionList& list) {
+  list.repeated("--suppressions FILE", suppression_files_,
+                "leave out errors listed in this file, in valgrind's or AddressSanitizer's syntax; repeatable");
+}
+
 Result<NameForm> ReportOptions::names() const {
   if (names_ == "short") return NameForm::Short;
   if (names_ == "full") return NameForm::Full;
@@ -129,16 +134,22 @@ Result<Filter> ReportOptions::where(const TapeView& view) const {
   return Filter::parse(where_, FilterOf::Blocks, view);
 }
 
-Result<Suppressions> ReportOptions::suppressions(const TapeReader& tape) const {
+Result<Suppressions> ReportOptions::given_suppressions() const {
   Suppressions suppressions;
   for (const std::string& path : suppression_files_) {
     const Result<std::string> text = read_file(path);
     if (!text) return text.error();
     if (const Result<> added = suppressions.add(text.value(), path); !added) return added.error();
   }
+  return suppressions;
+}
+
+Result<Suppressions> ReportOptions::suppressions(const TapeReader& tape) const {
+  Result<Suppressions> suppressions = given_suppressions();
+  if (!suppressions) return suppressions.error();
   if (const auto own = default_suppressions(tape)) {
     // Suppressions of the program itself may be wrong, and the user could not help it.
-    if (const Result<> added = suppressions.add(*own, "__lsan_default_suppressions()"); !added)
+    if (const Result<> added = suppressions.value().add(*own, "__lsan_default_suppressions()"); !added)
       say(added.error().sentence);
   }
   return suppressions;

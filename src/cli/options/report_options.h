@@ -25,6 +25,7 @@ public:
   void add_filters(OptionList& list);
   void add_where(OptionList& list); // of blocks
   void add_suppressions(OptionList& list);
+  void add_error_suppressions(OptionList& list); // of memory errors, not of leaks
 
   // Instead of add_names() and parsing.
   void set_names(std::string form) { names_ = std::move(form); }
@@ -36,7 +37,9 @@ public:
   Result<FrameFilter> filter() const; // rules in the order they were given
   // The filter of --where; accepts everything when not given. The view must outlive it.
   Result<Filter> where(const TapeView& view) const;
-  // Those of the files, and the program's own.
+  // Those of the files.
+  Result<Suppressions> given_suppressions() const;
+  // The same, and the program's own.
   Result<Suppressions> suppressions(const TapeReader& tape) const;
 
   // Opens the tape that was chosen. Shows progress on a terminal; says where names come from and what

@@ -14,6 +14,10 @@ namespace {
 constexpr std::array kAllocators = std::to_array<std::string_view>(
     {"malloc", "calloc", "realloc", "memalign", "posix_memalign", "aligned_alloc", "valloc", "_Znwm", "_Znam",
      "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t"});
+// ... and of a wrong release.
+constexpr std::array kReleasers = std::to_array<std::string_view>(
+    {"free", "cfree", "realloc", "reallocarray", "free_sized", "free_aligned_sized", "_ZdlPv", "_ZdaPv", "_ZdlPvm",
+     "_ZdaPvm", "_ZdlPvSt11align_val_t", "_ZdaPvSt11align_val_t", "_ZdlPvmSt11align_val_t", "_ZdaPvmSt11align_val_t"});
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r";
@@ -41,11 +45,36 @@ std::optional<SuppressionLine> parse_frame(std::string_view line) {
   return std::nullopt;
 }
 
-bool names_an_allocator(const SuppressionLine& line) {
+bool names_one_of(const SuppressionLine& line, std::span<const std::string_view> functions) {
   return line.of == SuppressionLine::Of::Function &&
-         std::any_of(kAllocators.begin(), kAllocators.end(),
+         std::any_of(functions.begin(), functions.end(),
                      [&](std::string_view name) { return is_like(name, line.pattern); });
 }
+
+// What a line of an entry says that it is about: "Memcheck:Leak", "Memcheck,Addrcheck:Addr4". What follows it may be
+// "match-leak-kinds: ...".
+SuppressionOf subject_of(std::string_view line) {
+  const std::size_t colon = line.rfind(':');
+  if (colon == line.npos || line.substr(0, colon).find("Memcheck") == line.npos) return SuppressionOf::Nothing;
+  const std::string_view kind = line.substr(colon + 1);
+  if (kind == "Leak") return SuppressionOf::Leaks;
+  if (kind == "Free") return SuppressionOf::Releases | SuppressionOf::Mismatches;
+  constexpr std::string_view kAccess = "Addr";
+  if (kind.starts_with(kAccess) && kind.find_first_not_of("0123456789", kAccess.size()) == kind.npos)
+    return SuppressionOf::Accesses;
+  return SuppressionOf::Nothing;
+}
+
+struct SanitizerWord {
+  std::string_view word;
+  SuppressionOf of;
+  bool of_called = false;
+};
+constexpr SuppressionOf kErrors = SuppressionOf::Accesses | SuppressionOf::Releases | SuppressionOf::Mismatches;
+constexpr std::array kSanitizerWords{
+    SanitizerWord{"leak:", SuppressionOf::Leaks}, SanitizerWord{"interceptor_via_fun:", kErrors},
+    SanitizerWord{"interceptor_via_lib:", kErrors}, SanitizerWord{"interceptor_name:", kErrors, true},
+    SanitizerWord{"alloc_dealloc_mismatch:", SuppressionOf::Mismatches}};
 
 // Reads lines one after the other; blank ones and comments are passed over.
 class Lines {
@@ -71,7 +100,9 @@ private:
 
 class Matcher {
 public:
-  Matcher(StackNames& names, StackId stack) : names_(names), frames_(names.frames_of(stack)) {}
+  // `called`: a function that was called from the innermost frame and has none itself.
+  Matcher(StackNames& names, StackId stack, std::string_view called = {})
+      : names_(names), frames_(names.frames_of(stack)), called_(called) {}
 
   bool matches(const Suppression& entry) const {
     if (!entry.pattern.empty()) {
@@ -80,10 +111,15 @@ public:
     std::span<const SuppressionLine> lines(entry.lines);
     if (follow(lines)) return true;
     // The allocator itself is not among our frames.
-    return !lines.empty() && names_an_allocator(lines[0]) && follow(lines.subspan(1));
+    return !lines.empty() && is_hidden(lines[0], entry.of) && follow(lines.subspan(1));
   }
 
 private:
+  bool is_hidden(const SuppressionLine& line, SuppressionOf of) const {
+    if (names_one_of(line, kAllocators)) return true;
+    if (of == SuppressionOf::Leaks) return false;
+    return names_one_of(line, kReleasers) || (!called_.empty() && names_one_of(line, std::span(&called_, 1)));
+  }
   bool lsan(std::string_view pattern, FrameId frame) const {
     const NamedFrame& named = names_[frame];
     return function(pattern, frame) || (named.file.value != 0 && is_like(names_.text(named.file), pattern)) ||
@@ -131,6 +167,7 @@ private:
 
   StackNames& names_;
   std::vector<FrameId> frames_;
+  std::string_view called_;
 };
 
 } // namespace
@@ -167,18 +204,25 @@ Result<> Suppressions::add(std::string_view text, const std::string& where) {
       const auto name = lines.next();
       if (!name || *name == "}") return wrong("the suppression has no name");
       Suppression entry{.name = std::string(*name)};
-      bool of_leaks = false, ended = false;
+      entry.of = SuppressionOf::Nothing;
+      bool ended = false;
       while (const auto inner = lines.next()) {
         if ((ended = *inner == "}")) break;
-        if (const auto frame = parse_frame(*inner)) entry.lines.push_back(*frame);
-        // "Memcheck:Leak" or "Memcheck,Addrcheck:Leak"; what follows it may be "match-leak-kinds: ...".
-        of_leaks |= inner->ends_with(":Leak") && inner->find("Memcheck") != inner->npos;
+        if (const auto frame = parse_frame(*inner))
+          entry.lines.push_back(*frame);
+        else
+          entry.of = entry.of | subject_of(*inner);
       }
       if (!ended) return wrong("'}' is missing");
-      if (of_leaks && !entry.lines.empty()) entries_.push_back(std::move(entry));
-    } else if (line->starts_with("leak:")) {
-      if (line->size() == 5) return wrong("'leak:' needs a pattern");
-      entries_.push_back({.name = std::string(*line), .pattern = whole_pattern(line->substr(5))});
+      if (entry.of != SuppressionOf::Nothing && !entry.lines.empty()) entries_.push_back(std::move(entry));
+    } else if (const auto* const known = std::ranges::find_if(
+                   kSanitizerWords, [&](const auto& each) { return line->starts_with(each.word); });
+               known != kSanitizerWords.end()) {
+      if (line->size() == known->word.size()) return wrong("'" + std::string(known->word) + "' needs a pattern");
+      entries_.push_back({.name = std::string(*line),
+                          .pattern = whole_pattern(line->substr(known->word.size())),
+                          .of = known->of,
+                          .of_called = known->of_called});
     } else if (line->find(':') == line->npos) {
       return wrong("'" + std::string(*line) + "' is neither 'leak:PATTERN' nor the start of a '{ }' entry");
     }
@@ -196,8 +240,9 @@ void Suppressions::apply(StackNames& names, std::vector<StackCost>& costs) {
   std::erase_if(costs, [&](const StackCost& cost) {
     if (!known || cost.stack != last) {
       const Matcher matcher(names, cost.stack);
-      const auto found = std::find_if(entries_.begin(), entries_.end(),
-                                      [&](const Suppression& entry) { return matcher.matches(entry); });
+      const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Suppression& entry) {
+        return share(entry.of, SuppressionOf::Leaks) && matcher.matches(entry);
+      });
       verdict = found != entries_.end() ? &*found : nullptr;
       last = cost.stack;
       known = true;
@@ -205,6 +250,22 @@ void Suppressions::apply(StackNames& names, std::vector<StackCost>& costs) {
     if (verdict != nullptr) verdict->used += cost.cost;
     return verdict != nullptr;
   });
+}
+
+bool Suppressions::suppress(StackNames& names, const SuppressedError& error) {
+  if (entries_.empty()) return false;
+  std::vector<Matcher> matchers;
+  for (const StackId stack : error.stacks) matchers.emplace_back(names, stack, error.called);
+  for (Suppression& entry : entries_) {
+    if (!share(entry.of, error.of)) continue;
+    const bool matches =
+        entry.of_called ? is_like(error.called, entry.pattern)
+                        : std::ranges::any_of(matchers, [&](const Matcher& matcher) { return matcher.matches(entry); });
+    if (!matches) continue;
+    entry.errors += error.count;
+    return true;
+  }
+  return false;
 }
 
 Cost Suppressions::suppressed() const {
