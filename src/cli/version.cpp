@@ -20,6 +20,4 @@ std::string version_text() {
   return std::string("heaptape " HEAPTAPE_VERSION " (commit ") + kBuildCommit + ", " + kCompiler + kForm + ")";
 }
 
-std::string version_number() { return HEAPTAPE_VERSION; }
-
 } // namespace heaptape::cli

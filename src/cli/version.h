@@ -10,6 +10,5 @@ extern const char* const kBuildCommit;
 
 // "heaptape 0.2.0 (commit 1a2b3c4d5e, GCC 12.2.0)".
 std::string version_text();
-std::string version_number(); // "0.2.0"
 
 } // namespace heaptape::cli

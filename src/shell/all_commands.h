@@ -27,6 +27,7 @@ extern const Command kTypeCommand, kTypesCommand;                               
 extern const Command kRetainedCommand;                                            // retained.cpp
 extern const Command kPoolsCommand;                                               // pools.cpp
 extern const Command kSqlCommand;                                                 // sql_command.cpp
+extern const Command kErrorsCommand;                                              // errors.cpp
 extern const Command kVerifyCommand;                                              // verify.cpp
 extern const Command kHelpCommand;                                                // help.cpp
 

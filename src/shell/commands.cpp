@@ -19,7 +19,7 @@ std::span<const Command* const> commands() {
       &kDiffCommand,      &kMapCommand,       &kArenasCommand,   &kMappingsCommand,    &kPoolsCommand,
       &kSnapshotsCommand, &kBytesCommand,     &kRefsCommand,     &kAllRefsCommand,     &kTraceCommand,
       &kRootsCommand,     &kStackInfoCommand, &kTypeCommand,     &kTypesCommand,       &kRetainedCommand,
-      &kCheckHeapCommand, &kSqlCommand,       &kVerifyCommand,   &kHelpCommand,
+      &kCheckHeapCommand, &kErrorsCommand,    &kSqlCommand,      &kVerifyCommand,      &kHelpCommand,
   };
   return kAll;
 }

@@ -12,7 +12,7 @@ namespace heaptape {
 namespace {
 
 // Memory is watched in pieces of this size.
-constexpr unsigned kPieceBits = 13;
+constexpr unsigned kPieceBits = 12;
 constexpr std::uint64_t kReach = kNearbyBytes >> kPieceBits; // pieces
 
 std::uint64_t last_byte(std::uint64_t address, std::uint64_t size) {

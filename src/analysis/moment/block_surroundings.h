@@ -28,7 +28,7 @@ struct BlockSurroundings {
   std::optional<Tenant> before{}, behind{};
 };
 inline constexpr std::size_t kMostOwners = 4;
-inline constexpr std::uint64_t kNearbyBytes = std::uint64_t{64} << 10;
+inline constexpr std::uint64_t kNearbyBytes = std::uint64_t{8} << 10;
 
 // In the order of the questions. Events up to the last moment are read, none where there is no question. `should_stop` is asked now and
 // then; when it says so, what was not reached has no answer.

@@ -7,7 +7,6 @@
 #include "cli/options/report_options.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
-#include "cli/version.h"
 #include "report/errors/error_json.h"
 #include "report/errors/error_text.h"
 #include "report/errors/junit.h"
@@ -38,16 +37,17 @@ Examples:
 struct Wishes {
   TapeChoice tape;
   std::string format = "text";
-  std::size_t depth = 0;
+  std::size_t depth = 0, rows = 100;
   std::size_t error_status = kProblemsFound;
   bool json = false, make_suppressions = false;
 };
 
 std::string answer(const TapeView& view, const ErrorList& list, const Wishes& wishes, const TextStyle& style) {
   if (wishes.make_suppressions) return suppressions_for(view, list);
-  if (wishes.format == "sarif") return error_sarif(view, list, version_number());
+  if (wishes.format == "sarif") return error_sarif(view, list, HEAPTAPE_VERSION);
   if (wishes.format == "junit") return error_junit(view, list);
-  if (wishes.format == "text") return error_list_text(view, list, {.style = style, .depth = wishes.depth});
+  if (wishes.format == "text")
+    return error_list_text(view, list, {.style = style, .depth = wishes.depth, .rows = wishes.rows});
   JsonWriter json;
   write_error_list(json, view, list);
   return with_damage(json.text(), view.damage()) + "\n";
@@ -63,6 +63,7 @@ int errors(Arguments arguments) {
       .one_of({"text", "json", "sarif", "junit"});
   list.flag("--json", wishes.json, "the same as --format json");
   list.number("--depth N", wishes.depth, "show at most N frames of each stack").between(1, 100'000);
+  list.number("-n,--rows N", wishes.rows, "show at most N errors as text (default: 100)").between(1, 1'000'000'000);
   list.number("--error-exitcode N", wishes.error_status, "exit with N when there are errors (default: 1)")
       .between(0, 255);
   common.add_error_suppressions(list);

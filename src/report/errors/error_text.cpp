@@ -62,16 +62,18 @@ private:
       letters += byte >= ' ' && byte <= '~' ? byte : '.';
     }
     const std::string more = error.length > error.bytes.size() ? " …" : "";
-    line(fmt::format("now there {}{} \"{}\"{}, expected {:02x}", error.bytes.size() == 1 ? "is  " : "are  ", hex,
-                     letters, more, error.expected));
+    line(fmt::format("there now: {} \"{}\"{}; {} be {:02x}", hex, letters, more,
+                     error.bytes.size() == 1 ? "it should" : "each should", error.expected));
   }
 
   void add_finder(const ErrorContext& error) {
     if (error.found.stack.value == 0 && is_access(error.kind)) return; // at the end there is no call
-    if (is_damage(error.kind))
-      line("found here (this call only noticed it, and is not to blame):");
-    else
+    if (is_damage(error.kind)) {
+      line(said_who_is_not_to_blame_ ? "found here:" : "found here (this call only noticed it, and is not to blame):");
+      said_who_is_not_to_blame_ = true;
+    } else {
       line(is_access(error.kind) ? "here:" : "released here:");
+    }
     frames(error.found.stack);
   }
 
@@ -112,6 +114,7 @@ private:
   StackText& stacks_;
   const ErrorTextOptions& options_;
   std::string text_;
+  bool said_who_is_not_to_blame_ = false; // once is enough
 };
 
 } // namespace
@@ -139,12 +142,16 @@ std::string error_coverage(const ErrorList& list) {
 std::string error_list_text(const TapeView& view, const ErrorList& list, const ErrorTextOptions& options) {
   StackText stacks(view.names());
   std::string text;
-  for (const ErrorContext& error : list.contexts) text += error_text(view, stacks, error, options) + "\n";
+  Errors errors(view, stacks, options);
+  const std::size_t shown = options.rows == 0 ? list.contexts.size() : std::min(options.rows, list.contexts.size());
+  for (std::size_t i = 0; i < shown; ++i) text += errors.text(list.contexts[i]) + "\n";
+  if (shown < list.contexts.size())
+    text += fmt::format("… {} more; -n shows them\n\n", with_separators(list.contexts.size() - shown));
   if (list.contexts.empty()) text += options.style.good("No memory errors found.") + "\n";
   text += error_coverage(list) + "\n";
   if (list.left_out != 0)
-    text += fmt::format("{} more {} only counted.\n", count_of(list.left_out, "call or error", "calls or errors"),
-                        list.left_out == 1 ? "was" : "were");
+    text +=
+        fmt::format("{} more {} only counted.\n", with_separators(list.left_out), list.left_out == 1 ? "was" : "were");
   if (list.stopped) text += "Stopped: there may be more.\n";
   if (!list.contexts.empty()) {
     const std::string tape = options.tape_words.empty() ? view.path() : options.tape_words;

@@ -13,6 +13,7 @@ namespace heaptape {
 struct ErrorTextOptions {
   TextStyle style{};
   std::size_t depth = 0;    // frames of each stack; 0: all
+  std::size_t rows = 0;     // errors; 0: all
   std::string tape_words{}; // how the next command is to name the tape: "app.tape"; empty: as it is
 };
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "report/errors/error_list.h"
+#include "report/errors/error_context.h"
 #include "tape/contents.h"
 
 namespace heaptape {

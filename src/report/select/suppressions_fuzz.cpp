@@ -13,6 +13,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   StackNames names(program.modules, program.stacks, program.symbols, NameForm::Short);
   Suppressions suppressions;
   (void)suppressions.add({reinterpret_cast<const char*>(data), size}, "fuzz.supp").ok();
+  // Errors at the same stacks; each counts once, or not at all.
+  std::uint64_t known = 0;
+  for (const StackCost& cost : costs) {
+    for (const SuppressionOf of :
+         {SuppressionOf::Accesses, SuppressionOf::Releases, SuppressionOf::Mismatches, SuppressionOf::Nothing})
+      known += suppressions.suppress(names, {.of = of, .stacks = {cost.stack, StackId()}, .called = "free"}) ? 1 : 0;
+  }
+  for (const Suppression& entry : suppressions.entries()) known -= entry.errors;
+  if (known != 0) __builtin_trap();
   suppressions.apply(names, costs);
   Cost sum = suppressions.suppressed();
   for (const StackCost& cost : costs) sum += cost.cost;

@@ -82,6 +82,44 @@ TEST(Suppressions, EntriesForOtherFindingsMeanNothing) {
   EXPECT_EQ(left(program, stack, "{\n  other\n  Memcheck:Cond\n  fun:main\n}\nrace:main\n"), 100u);
 }
 
+// Whether an error that `main` > `inner` made in a call of free is known.
+bool is_known(std::string_view text, SuppressionOf of) {
+  Stacks program;
+  const StackId stack = program.stack({"main", "inner"});
+  StackNames names(program.modules, program.stacks, program.symbols, NameForm::Short);
+  Suppressions suppressions;
+  const Result<> added = suppressions.add(text, "test.supp");
+  EXPECT_TRUE(added.ok()) << (added ? "" : added.error().sentence);
+  return suppressions.suppress(names, {.of = of, .stacks = {StackId(), stack}, .called = "free"});
+}
+
+TEST(Suppressions, MemchecksEntriesForFreeAndAddrAreAboutErrors) {
+  EXPECT_TRUE(is_known("{\n a\n Memcheck:Free\n fun:free\n fun:inner\n}\n", SuppressionOf::Releases));
+  EXPECT_TRUE(is_known("{\n a\n Memcheck,Addrcheck:Free\n fun:inner\n}\n", SuppressionOf::Mismatches));
+  EXPECT_TRUE(is_known("{\n a\n Memcheck:Addr16\n ...\n fun:main\n}\n", SuppressionOf::Accesses));
+  EXPECT_FALSE(is_known("{\n a\n Memcheck:Free\n fun:inner\n}\n", SuppressionOf::Accesses));
+  EXPECT_FALSE(is_known("{\n a\n Memcheck:Value4\n fun:inner\n}\n", SuppressionOf::Accesses));
+  EXPECT_FALSE(is_known("{\n a\n Memcheck:AddrX\n fun:inner\n}\n", SuppressionOf::Accesses));
+  EXPECT_FALSE(is_known("{\n a\n Helgrind:Free\n fun:inner\n}\n", SuppressionOf::Releases));
+}
+
+TEST(Suppressions, AddressSanitizersWordsNameACallerOrTheFunctionThatWasCalled) {
+  EXPECT_TRUE(is_known("interceptor_via_fun:inn", SuppressionOf::Accesses));
+  EXPECT_TRUE(is_known("interceptor_via_lib:/program$", SuppressionOf::Releases));
+  EXPECT_TRUE(is_known("interceptor_name:free", SuppressionOf::Releases));
+  EXPECT_FALSE(is_known("interceptor_name:memcpy", SuppressionOf::Releases));
+  EXPECT_FALSE(is_known("interceptor_via_fun:free", SuppressionOf::Releases)) << "it is not on the stack";
+  EXPECT_TRUE(is_known("alloc_dealloc_mismatch:inner", SuppressionOf::Mismatches));
+  EXPECT_FALSE(is_known("alloc_dealloc_mismatch:inner", SuppressionOf::Releases));
+  EXPECT_FALSE(is_known("leak:inner\nodr_violation:inner\n", SuppressionOf::Releases));
+}
+
+TEST(Suppressions, EntriesForErrorsLeaveLeaksAlone) {
+  Stacks program;
+  const StackId stack = program.stack({"main"});
+  EXPECT_EQ(left(program, stack, "{\n a\n Memcheck:Free\n fun:main\n}\ninterceptor_via_fun:main\n"), 100u);
+}
+
 TEST(Suppressions, TheFirstEntryThatMatchesCountsIt) {
   Stacks program;
   const StackId stack = program.stack({"main"});
