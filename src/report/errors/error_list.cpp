@@ -134,7 +134,7 @@ void look_around(const TapeView& view, std::vector<ErrorContext>& errors, const 
     error.behind = std::move(answer.behind);
     error.former = std::move(answer.owners);
     if (error.former.empty()) continue;
-    const Tenant& owner = error.former.front();
+    const Tenant owner = error.former.front();
     // Not each block is on a tape: the last one that is may be an older one.
     if (!error.release && owner.address != error.found.block) continue;
     error.block = owner;

@@ -59,6 +59,19 @@ TEST(ErrorList, WhatTheChecksFoundAndWrongReleasesStandInTheOrderOfTheEvents) {
   EXPECT_EQ(list.contexts[1].found.block_size, 24u);
 }
 
+TEST(ErrorList, TheBlockIsTheLastOfThoseThatHadTheAddress) {
+  ErrorTape tape;
+  tape.story.by(1, tape.other.value).make(0x1000, 16).end(0x1000);
+  tape.story.by(1, tape.made.value).make(0x1000, 24).by(1, tape.dropped.value).end(0x1000).end(0x1000);
+  tape.release(OddKind::NotLive, 5, 0x1000);
+  const ErrorList list = tape.list();
+  ASSERT_EQ(counts(list), (Counts{{ErrorKind::DoubleFree, 1}}));
+  EXPECT_EQ(list.contexts[0].found.block_size, 24u);
+  EXPECT_EQ(list.contexts[0].block->event, 3u);
+  ASSERT_EQ(list.contexts[0].former.size(), 1u);
+  EXPECT_EQ(list.contexts[0].former[0].event, 1u);
+}
+
 TEST(ErrorList, AReleaseOfWhatIsNotKnownIsAnErrorOnlyWhereEverythingWasRecorded) {
   ErrorTape plain;
   plain.story.make(0x1000, 24).end(0x5000);

@@ -72,7 +72,11 @@ private:
       line(said_who_is_not_to_blame_ ? "found here:" : "found here (this call only noticed it, and is not to blame):");
       said_who_is_not_to_blame_ = true;
     } else {
-      line(is_access(error.kind) ? "here:" : "released here:");
+      const bool grows = error.release && is_reallocation(error.release->call.call);
+      line(is_access(error.kind)                 ? "here:"
+           : grows                               ? "reallocated here:"
+           : error.kind == ErrorKind::DoubleFree ? "released again here:"
+                                                 : "released here:");
     }
     frames(error.found.stack);
   }

@@ -61,7 +61,7 @@ TEST(ErrorText, AsManyErrorsAreShownAsWereAskedForAndAllAreCounted) {
   tape.found(ErrorSort::WriteBehind, FoundAt::Release, 2, 0x1000, 24);
   tape.found(ErrorSort::WriteBehind, FoundAt::Release, 2, 0x2000, 24);
   const std::string text = error_list_text(tape.view(), tape.list(), {.rows = 1});
-  EXPECT_EQ(text.find("#2  "), text.npos) << text;
+  EXPECT_EQ(text.find("\n#2  "), text.npos) << text;
   EXPECT_NE(text.find("\n… 1 more; -n shows them\n"), text.npos) << text;
   EXPECT_NE(text.find("ERROR SUMMARY: 2 errors from 2 contexts"), text.npos) << text;
 }
@@ -102,7 +102,7 @@ TEST(ErrorText, ThatTheCallWhichFoundAWriteIsNotToBlameIsSaidOnce) {
   const std::string text = text_of(tape);
   const std::size_t first = text.find("found here (this call only noticed it");
   ASSERT_NE(first, text.npos);
-  EXPECT_EQ(text.find("only noticed it", text.find("#2  ")), text.npos) << text;
+  EXPECT_EQ(text.find("only noticed it", text.find("\n#2  ")), text.npos) << text;
   EXPECT_NE(text.find("found here:", first), text.npos) << text;
 }
 

@@ -87,7 +87,10 @@ std::string wrong_release_headline(const ErrorContext& context, const std::vecto
 }
 
 std::string when_found(const ErrorContext& error) {
-  if (error.release) return "found in " + called_function(error) + "()";
+  if (error.release) {
+    const std::string_view call = kind_name(error.release->call.call);
+    return fmt::format("found in {}{}", call, call.starts_with("operator ") ? "" : "()");
+  }
   switch (error.found.found) {
   case FoundAt::Release:
     return error.block && error.block->ended == LifeEnd::Released
@@ -170,7 +173,7 @@ std::string interval_words(const ErrorContext& error) {
 
 std::string place_words(const ErrorContext& error) {
   const MemoryError& found = error.found;
-  if (found.block == 0) return {};
+  if (found.block == 0) return found.address != 0 ? fmt::format("the address is {:#x}", found.address) : "";
   return fmt::format("{:#x} is {} {} at {:#x}", found.address, lies(found.address, found.block, found.block_size),
                      block_of(found.block_size), found.block);
 }

@@ -23,7 +23,7 @@ std::string found_words(const ErrorContext& error, const std::vector<Thread>& th
 // other errors.
 std::string interval_words(const ErrorContext& error);
 
-// "0x5581c2e8 is 0 bytes behind a block of 24 bytes at 0x5581c2d0"; empty where there is no block.
+// "0x5581c2e8 is 0 bytes behind a block of 24 bytes at 0x5581c2d0"; without a block "the address is 0x5581c2e8".
 std::string place_words(const ErrorContext& error);
 
 // "malloc, event 12 at 0.000120 s, thread 1 (main)": who made a block, and who ended it.

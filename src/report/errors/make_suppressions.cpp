@@ -8,6 +8,7 @@
 
 #include "base/number_text.h"
 #include "report/errors/error_words.h"
+#include "report/names/charged_function.h"
 
 namespace heaptape {
 namespace {
@@ -56,6 +57,7 @@ std::string suppressions_for(const TapeView& view, const ErrorList& list) {
         text += "   obj:" + as_pattern(frame.module->path) + "\n";
       else
         text += "   obj:*\n";
+      if (starts_thread(names, frames[i])) break; // what is outside of it differs from one C library to the next
     }
     text += "}\n";
   }
