@@ -21,6 +21,7 @@
 #include "collector/events/answer_desk.h"
 #include "collector/events/begun_calls.h"
 #include "collector/events/cpu_collector.h"
+#include "collector/events/error_collector.h"
 #include "collector/events/mark_collector.h"
 #include "collector/events/odd_collector.h"
 #include "collector/events/paused_blocks.h"
@@ -59,6 +60,8 @@ public:
   PoolCollector& pools() { return pools_; }
   std::vector<ForkMade>& forks() { return forks_; } // not yet written
   OddCollector& odd_calls() { return odd_; }
+  ErrorCollector& memory_errors() { return errors_; }
+  const ErrorCollector& memory_errors() const { return errors_; }
   // After the last item: calls that never returned.
   virtual void finish() = 0;
   std::uint64_t reordered() const { return reordered_; }
@@ -78,6 +81,7 @@ protected:
   PoolCollector pools_;
   std::vector<ForkMade> forks_;
   OddCollector odd_;
+  ErrorCollector errors_;
   std::uint64_t count_ = 0;
   std::uint64_t reordered_ = 0;
   std::uint64_t damaged_ = 0;
@@ -113,6 +117,7 @@ private:
   void take_in_pool(const RingItem& item);
   void note_odd(OddKind kind, const Event& event, std::uint64_t size, const EndedBlock& ended);
   void note_failed(const RingItem& item);
+  void note_memory_error(const RingItem& item);
   void check_pair(const Event& event, std::uint64_t given_size, const EndedBlock& ended);
   void emit(Event& event, std::uint32_t slot, std::uint64_t time);
   void put_in_front(Event release, Event& of);

@@ -1,5 +1,5 @@
-// The bodies of EventBuilder that note odd calls: those that failed, and those whose block was made by another family of functions.
-// Part of event_builder_impl.h.
+// The bodies of EventBuilder that note odd calls: those that failed, and those whose block was made by another family of functions;
+// and what the checks in the program have found. Part of event_builder_impl.h.
 #pragma once
 
 #include "collector/events/event_builder.h"
@@ -54,6 +54,18 @@ void EventBuilder<Sink>::note_failed(const RingItem& item) {
             .size = fields.size,
             .error = fields.error});
   failed_realloc_ = {};
+}
+
+template <class Sink>
+void EventBuilder<Sink>::note_memory_error(const RingItem& item) {
+  const std::string text = marks_.take_text(item.slot, item.address());
+  const bool sensible = item.address() == text.size() && errors_.add(text,
+                                                                     {.event = count_,
+                                                                      .time_us = clock_.to_us(item.time()),
+                                                                      .thread = ThreadId(item.thread),
+                                                                      .stack = stacks_.fold(item.stack())},
+                                                                     clock_);
+  if (!sensible) ++damaged_;
 }
 
 // What glibc finds wrong with a pointer ends the program inside the real call.

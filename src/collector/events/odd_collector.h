@@ -1,10 +1,10 @@
-// Odd calls on their way to the tape. A program may make millions of them, so from kMost on they are only counted. One thread at a time.
+// Odd calls on their way to the tape. One thread at a time.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
+#include "collector/events/bounded_list.h"
 #include "tape/contents.h"
 
 namespace heaptape {
@@ -13,31 +13,17 @@ class OddCollector {
 public:
   static constexpr std::uint64_t kMost = std::uint64_t{1} << 18;
 
-  void add(const OddCall& call) {
-    if (made_ == kMost) {
-      ++left_out_;
-      return;
-    }
-    ++made_;
-    waiting_.calls.push_back(call);
-  }
+  void add(const OddCall& call) { calls_.add(call); }
   // C++ blocks may have been recorded under the names of either family.
   void mix_operators() { mixed_ = true; }
   bool operators_are_mixed() const { return mixed_; }
 
-  std::size_t waiting() const { return waiting_.calls.size(); }
-  bool anything_new() const { return !waiting_.calls.empty() || left_out_ != waiting_.left_out; }
-  OddCalls take() {
-    waiting_.left_out = left_out_;
-    OddCalls taken = std::exchange(waiting_, {});
-    waiting_.left_out = left_out_;
-    return taken;
-  }
+  std::size_t waiting() const { return calls_.waiting(); }
+  bool anything_new() const { return calls_.anything_new(); }
+  OddCalls take() { return {calls_.take(), calls_.left_out()}; }
 
 private:
-  OddCalls waiting_; // its left_out is what was last taken
-  std::uint64_t made_ = 0;
-  std::uint64_t left_out_ = 0;
+  BoundedList<OddCall> calls_{kMost};
   bool mixed_ = false;
 };
 

@@ -280,7 +280,8 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
   Recording recording(memory_, writer_ ? &*writer_ : nullptr,
                       {program_, tape_start_ns_, known_facts(), options_.max_tape_bytes,
                        options_.finish != nullptr && options_.symbols && writer_.has_value(), std::move(executable_),
-                       watcher_.get(), options_.snapshots, options_.snapshot_bounds, [this] { wake(); }});
+                       watcher_.get(), options_.snapshots, options_.snapshot_bounds, options_.check_mode,
+                       [this] { wake(); }});
 
   const Left left = follow(recording, end, result, tell);
   if (control_) control_->close("the recording is over");
@@ -318,6 +319,7 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
   take_unseen(recording, result);
   result.summary = recording.finish(ending, detail, note);
   result.cpu_samples = recording.cpu_samples();
+  result.memory_errors = recording.memory_errors();
   result.remarks = unseen_functions(options_, recording.pool_functions());
   recording.contents().program_ended(ending, detail);
   for (const std::string& sentence : recording.contents().troubles()) result.remarks.push_back(sentence);

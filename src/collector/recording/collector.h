@@ -47,9 +47,10 @@ struct CollectorResult {
   bool attached = false; // the program loaded the recorder
   Summary summary;
   std::uint64_t cpu_samples = 0;
-  std::string tape; // its path; empty: there is none
-  UniqueFd tape_fd; // the tape itself, whatever its name is by now; open for reading and writing
-  std::string log;  // of the watcher, likewise
+  std::uint64_t memory_errors = 0; // that the checks in the program found; also those that are not on the tape
+  std::string tape;                // its path; empty: there is none
+  UniqueFd tape_fd;                // the tape itself, whatever its name is by now; open for reading and writing
+  std::string log;                 // of the watcher, likewise
   std::uint64_t tape_bytes = 0;
   std::string problem;   // one sentence when something went wrong, else empty
   bool told = false;     // the user has seen it already

@@ -73,7 +73,7 @@ void write(FakeProgram& fake, Script& script) {
   const std::uint32_t index = script.take<std::uint8_t>();
   wire::ThreadSlot& slot = fake.memory.slot(index % kSlots);
   wire::Record* ring = fake.memory.ring(index % kSlots);
-  switch (what % 10) {
+  switch (what % 11) {
   case 0:
     slot.state = script.take<std::uint8_t>() % 4;
     fake.memory.claims()[0].fetch_or(wire::claim_bit(index % kSlots));
@@ -87,7 +87,7 @@ void write(FakeProgram& fake, Script& script) {
     wire::Record& record = ring[position % kRecords];
     record.word1 = script.take<std::uint16_t>() * std::uint64_t{16};
     record.word2 = script.take<std::uint16_t>() | std::uint64_t{script.take<std::uint8_t>()} << 32; // 1: borrowed
-    const std::uint64_t kind = script.take<std::uint8_t>() % 56;
+    const std::uint64_t kind = script.take<std::uint8_t>() % 61;
     record.word0 = std::uint64_t{script.take<std::uint16_t>()} << 8 | wire::phase_of_lap(position / kRecords) | kind;
     break;
   }
@@ -117,6 +117,18 @@ void write(FakeProgram& fake, Script& script) {
     const auto value = script.take<std::uint64_t>();
     const std::size_t at = script.take<std::uint8_t>() % (sizeof(wire::ThreadSlot) / 8);
     std::memcpy(reinterpret_cast<std::byte*>(&slot) + at * 8, &value, sizeof value);
+    break;
+  }
+  case 9: { // a memory error with something wrong, maybe
+    wire::MemoryError error = script.take<wire::MemoryError>();
+    error.sort = static_cast<ErrorSort>(static_cast<std::uint8_t>(error.sort) % (kErrorSorts + 1));
+    error.found = static_cast<FoundAt>(static_cast<std::uint8_t>(error.found) % (kFoundAts + 1));
+    error.byte_count %= wire::kErrorBytes + 2;
+    const std::uint64_t time = script.take<std::uint16_t>();
+    const std::size_t cut = script.take<std::uint8_t>() % 8 == 0 ? 1 : 0;
+    FakeThread thread(fake, index % kSlots, 100 + index, time);
+    thread.text(time, {reinterpret_cast<const char*>(&error), sizeof error - cut});
+    thread.put(EventKind::MemoryError, time, sizeof error, 0, script.take<std::uint8_t>());
     break;
   }
   default:
@@ -175,6 +187,13 @@ void run(Script script) {
   HT_CHECK(rings.queued() == 0);
   HT_CHECK(consumer.items() <= queued + kSlots * kRecords); // no more than one lap of each ring
   HT_CHECK(stacks.count() <= kNodes + 256);
+  std::uint64_t last_event = 0;
+  for (const MemoryError& error : builder.memory_errors().take().errors) {
+    HT_CHECK(error.event >= last_event && error.event <= builder.events());
+    HT_CHECK(error.whole_us <= std::max<std::uint64_t>(error.time_us, 1));
+    HT_CHECK(error.bytes.size() <= wire::kErrorBytes && error.function.size() <= wire::kErrorFunctionBytes);
+    last_event = error.event;
+  }
 }
 
 } // namespace

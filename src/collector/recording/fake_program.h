@@ -3,9 +3,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +20,7 @@
 #include "collector/rings/tick_clock.h"
 #include "tape/event.h"
 #include "wire/layout.h"
+#include "wire/memory_error.h"
 
 namespace heaptape {
 
@@ -117,6 +120,24 @@ public:
   void realloc_begin(std::uint64_t time, std::uint64_t old_address) { put(EventKind::ReallocBegin, time, old_address); }
   void realloc_end(std::uint64_t time, std::uint64_t address, std::uint64_t size, std::uint32_t stack = 0) {
     put(EventKind::Realloc, time, address, size, stack);
+  }
+  // As MarkText records.
+  void text(std::uint64_t time, std::string_view bytes) {
+    constexpr std::size_t kHalf = 6;
+    for (std::size_t at = 0; at < bytes.size(); at += 2 * kHalf) {
+      char halves[2][8] = {};
+      const std::string_view first = bytes.substr(at, kHalf);
+      const std::string_view second = bytes.substr(std::min(at + kHalf, bytes.size()), kHalf);
+      std::memcpy(halves[0], first.data(), first.size());
+      std::memcpy(halves[1], second.data(), second.size());
+      std::uint64_t words[2];
+      std::memcpy(words, halves, sizeof words);
+      put(EventKind::MarkText, time, words[0], words[1]);
+    }
+  }
+  void memory_error(std::uint64_t time, const wire::MemoryError& error, std::uint32_t stack = 0) {
+    text(time, {reinterpret_cast<const char*>(&error), sizeof error});
+    put(EventKind::MemoryError, time, sizeof error, 0, stack);
   }
   void exit() { slot.state.store(static_cast<std::uint32_t>(wire::SlotState::Exiting), std::memory_order_release); }
 

@@ -94,6 +94,7 @@ void Recording::tell_watcher() {
 void Recording::CountOnly::consume(std::span<RingItem> items) {
   for (const RingItem& item : items) {
     if (item.kind() != EventKind::None && item.kind() < EventKind::TapeKinds) ++events;
+    if (item.kind() == EventKind::MemoryError) ++memory_errors;
   }
 }
 
@@ -218,7 +219,8 @@ void Recording::keep_house(std::uint64_t now_ns, bool busy) {
   reap_threads();
   if ((sink_.events_waiting() == 0 && !builder_->cpu().anything_new()) || next_flush_ns_ == 0)
     next_flush_ns_ = now_ns + kFlushEvery;
-  if (now_ns < next_flush_ns_) return;
+  // What was found is to be on the tape if we are killed, too, with the events before it.
+  if (now_ns < next_flush_ns_ && !builder_->memory_errors().anything_new()) return;
   next_flush_ns_ = now_ns + kFlushEvery;
   write_waiting();
   if (threads_.count() != threads_written_) write_threads(true);
@@ -233,6 +235,7 @@ void Recording::write_waiting() {
   write_pools();
   write_forks();
   write_odd_calls();
+  if (!failed()) write_memory_errors(); // else at the end, when a few more bytes are tried
 }
 
 void Recording::write_marks() {
@@ -264,6 +267,18 @@ void Recording::write_odd_calls() {
   const OddCalls odd = builder_->odd_calls().take();
   sink_.write_stacks(); // theirs may be new
   sink_.write([&](TapeWriter& writer) { return writer.add_odd_calls(odd); });
+}
+
+// Also when nothing was found, so that the tape says that the program was checked.
+void Recording::write_memory_errors() {
+  ErrorCollector& found = builder_->memory_errors();
+  const bool owed = !facts_.check_mode.empty() && !check_mode_written_;
+  if (!owed && !found.anything_new()) return;
+  MemoryErrors errors = found.take();
+  errors.mode = facts_.check_mode;
+  check_mode_written_ = true;
+  sink_.write_stacks();
+  sink_.write([&](TapeWriter& writer) { return writer.add_memory_errors(errors); });
 }
 
 void Recording::write_modules() {

@@ -42,6 +42,7 @@ struct RecordingFacts {
   EventWatcher* watcher = nullptr;  // must outlive the recording
   SnapshotTriggers snapshots{};     // when snapshots of memory are due
   SnapshotBounds snapshot_bounds{};
+  std::string check_mode{};     // of the checks in the program; empty: it is not checked
   std::function<void()> wake{}; // makes the caller of step() do so soon; from any thread. May be empty
 };
 
@@ -81,6 +82,7 @@ public:
   std::uint64_t next_round_ns() const { return next_round_ns_; }
   // A thread of the program waits for an answer: step() again soon.
   bool is_awaited(std::uint64_t now_ns) { return !failed() && desk_.is_awaited(now_ns); }
+  std::uint64_t memory_errors() const { return builder_->memory_errors().found() + count_only_.memory_errors; }
   std::uint64_t cpu_samples() const { return builder_->cpu().taken_in(); }
   // Functions of --alloc-fn and --free-fn whose calls are recorded.
   const std::set<std::string>& pool_functions() { return builder_->pools().pool_functions(); }
@@ -110,6 +112,7 @@ private:
   struct CountOnly final : ItemConsumer {
     void consume(std::span<RingItem> items) override;
     std::uint64_t events = 0;
+    std::uint64_t memory_errors = 0;
   };
 
   ItemConsumer& consumer() {
@@ -128,6 +131,7 @@ private:
   void write_pools();
   void write_forks();
   void write_odd_calls();
+  void write_memory_errors();
   void write_threads(bool all);
   void name_threads();
   void take_thread_names();
@@ -167,6 +171,7 @@ private:
   std::uint32_t threads_written_ = 0;
   std::uint64_t end_us_ = 0;
   bool wants_stop_ = false;
+  bool check_mode_written_ = false;
   std::uint64_t next_round_ns_ = 0;
   std::uint64_t last_records_ns_ = 0; // more than a few were in a ring
 };

@@ -1,6 +1,7 @@
 // How a recording ends: what is left is taken out, added up and put on the tape.
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "analysis/index/summary_of.h"
 #include "collector/recording/recording.h"
@@ -80,6 +81,8 @@ Summary Recording::finish(Ending ending, std::int32_t detail, const std::string&
   const bool was_failed = failed();
   sink_.ignore_failure();
   if (was_failed) write_summary();
+  builder_->memory_errors().leave_out(std::exchange(count_only_.memory_errors, 0));
+  write_memory_errors();
   write_threads(true);
   footprint_.write_samples();
   footprint_.write_residency();

@@ -70,6 +70,92 @@ TEST_F(RecordingTest, AProgramThatHasMadeNoRecordsForSecondsIsQuiet) {
   EXPECT_TRUE(recording.is_quiet(now_ns + 60'000'000'000));
 }
 
+wire::MemoryError overrun(std::uint64_t block) {
+  wire::MemoryError error{};
+  error.sort = ErrorSort::WriteBehind;
+  error.found = FoundAt::Exit;
+  error.block = block;
+  return error;
+}
+
+MemoryErrors errors_of(const std::string& path) {
+  const Result<TapeReader> tape = TapeReader::open(path);
+  HT_CHECK(tape.ok() && tape.value().damage().empty());
+  return tape.value().memory_errors();
+}
+
+TEST_F(RecordingTest, WhatTheChecksFindIsOnTheTapeWithItsStack) {
+  const std::uint32_t stack = program.node(0, 0x5100);
+  RecordingFacts known = facts();
+  known.check_mode = "full";
+  Recording recording(program.memory, *writer, std::move(known));
+  FakeThread thread(program, 0, own_tid(), 1 * kUs);
+  thread.malloc(10 * kUs, 0x10000, 100);
+  thread.memory_error(20 * kUs, overrun(0x10000), stack);
+  recording.drain();
+  (void)recording.finish(Ending::Exited, 0, "");
+  EXPECT_EQ(recording.memory_errors(), 1u);
+  const MemoryErrors errors = errors_of(path);
+  EXPECT_EQ(errors.mode, "full");
+  ASSERT_EQ(errors.errors.size(), 1u);
+  EXPECT_EQ(errors.errors[0].event, 1u);
+  EXPECT_EQ(errors.errors[0].time_us, 20u);
+  EXPECT_EQ(errors.errors[0].block, 0x10000u);
+  EXPECT_EQ(TapeReader::open(path).value().stacks().at(errors.errors[0].stack.value).pc, 0x5100u);
+}
+
+TEST_F(RecordingTest, ATapeSaysThatAProgramWithoutErrorsWasChecked) {
+  for (const std::string mode : {"check", ""}) {
+    SetUp();
+    RecordingFacts known = facts();
+    known.check_mode = mode;
+    Recording recording(program.memory, *writer, std::move(known));
+    recording.drain();
+    (void)recording.finish(Ending::Exited, 0, "");
+    EXPECT_EQ(recording.memory_errors(), 0u);
+    EXPECT_EQ(errors_of(path).mode, mode);
+    const Result<TapeReader> tape = TapeReader::open(path);
+    const auto& sizes = tape.value().chunk_sizes();
+    const auto chunks = std::count_if(sizes.begin(), sizes.end(),
+                                      [](const ChunkTypeSize& size) { return size.name == "MEMORY ERRORS"; });
+    EXPECT_EQ(chunks, mode.empty() ? 0 : 1);
+  }
+}
+
+TEST_F(RecordingTest, AnErrorIsSoonOnTheTapeBehindTheEventsBeforeIt) {
+  RecordingFacts known = facts();
+  known.check_mode = "check";
+  Recording recording(program.memory, *writer, std::move(known));
+  FakeThread thread(program, 0, own_tid(), 1 * kUs);
+  thread.malloc(10 * kUs, 0x10000, 100);
+  thread.memory_error(20 * kUs, overrun(0x10000));
+  const std::uint64_t now_ns = monotonic_ns();
+  recording.step(now_ns);
+  recording.step(now_ns + 300'000'000); // and then the collector is killed
+  EXPECT_EQ(errors_of(path).errors.size(), 1u);
+  EXPECT_EQ(TapeReader::open(path).value().event_count(), 1u);
+}
+
+TEST_F(RecordingTest, ErrorsThatAreFoundWhenTheTapeIsFullAreCounted) {
+  RecordingFacts known = facts(2000);
+  known.check_mode = "check";
+  Recording recording(program.memory, *writer, std::move(known));
+  FakeThread thread(program, 0, own_tid(), 1 * kUs);
+  thread.memory_error(2 * kUs, overrun(0x10000));
+  for (std::uint64_t i = 1; i <= 3000; ++i) thread.malloc((10 + i) * kUs, i * 0x12340, i);
+  recording.step(monotonic_ns());
+  recording.flush();
+  ASSERT_TRUE(recording.failed());
+  thread.memory_error(4000 * kUs, overrun(0x20000));
+  recording.drain();
+  (void)recording.finish(Ending::CollectorStopped, 0, "");
+  EXPECT_EQ(recording.memory_errors(), 2u);
+  const MemoryErrors errors = errors_of(path);
+  EXPECT_EQ(errors.mode, "check");
+  EXPECT_EQ(errors.errors.size(), 1u);
+  EXPECT_EQ(errors.left_out, 1u);
+}
+
 TEST_F(RecordingTest, ATapeHoldsAllThatHappened) {
   program.module("", 0x5000, 0x9000);
   const std::uint32_t main = program.node(0, 0x5100), f = program.node(main, 0x5200);

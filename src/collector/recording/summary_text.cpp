@@ -111,6 +111,8 @@ std::string summary_text(const CollectorResult& result) {
            grouped(summary.live_blocks) + (summary.live_blocks == 1 ? " block, " : " blocks, ") +
            (result.cpu_samples != 0 ? samples + ", " : "");
   }
+  if (result.memory_errors != 0)
+    text += grouped(result.memory_errors) + (result.memory_errors == 1 ? " memory error, " : " memory errors, ");
   text += losses_text(summary, only_samples);
   if (!result.tape.empty()) {
     text += " -> " + result.tape + " (" + bytes_text(result.tape_bytes);

@@ -37,6 +37,14 @@ TEST(SummaryText, CpuSamplesAreBesideTheEventsOrAlone) {
             "1,234 CPU samples in 2.31 s, 0 CPU samples lost -> heaptape.sqlite3.4711.tape (900 B)");
 }
 
+TEST(SummaryText, MemoryErrorsAreBesideTheEvents) {
+  CollectorResult result = good_result();
+  result.memory_errors = 1;
+  EXPECT_NE(summary_text(result).find("in 345 blocks, 1 memory error, 0 events lost -> "), std::string::npos);
+  result.memory_errors = 1'200;
+  EXPECT_NE(summary_text(result).find(", 1,200 memory errors, 0 events lost"), std::string::npos);
+}
+
 TEST(SummaryText, WhenTheProgramWroteOverTheCountsOfLossesNoneIsShown) {
   CollectorResult result = good_result();
   result.summary.losses = {{"memory written over", 1}, {"not written", 4}};
