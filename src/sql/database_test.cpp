@@ -40,6 +40,16 @@ protected:
   std::optional<Database> database;
 };
 
+TEST_F(TapeDatabase, MemoryErrorsAreThoseOfTheTape) {
+  EXPECT_EQ(ask("SELECT * FROM memory_errors"),
+            "write-behind|release|9|0.000011|1|3|" + std::to_string(0x5600'0000'0038) + "|4|" +
+                std::to_string(0x5600'0000'0010) +
+                "|40|253|61626300|NULL|NULL|NULL\n"
+                "read-freed|call|10|0.000012|2|4|" +
+                std::to_string(0x5600'0000'0010) + "|40|" + std::to_string(0x5600'0000'0010) +
+                "|40|NULL|NULL|NULL|memcpy|0.000007\n");
+}
+
 class DamagedTapeDatabase : public TapeDatabase {
 protected:
   DamagedTapeDatabase() : TapeDatabase(1) {}

@@ -1,9 +1,11 @@
-// The tables that are lists in memory: threads, modules, marks, pools, odd calls, samples, damage.
+// The tables that are lists in memory: threads, modules, marks, pools, odd calls, memory errors, samples, damage.
 #include <array>
 #include <cstdint>
 #include <memory>
 
 #include "analysis/moment/odd_findings.h"
+#include "base/number_text.h"
+#include "report/pages/memory_errors.h"
 #include "report/pages/odd_calls.h"
 #include "report/text/mark_text.h"
 #include "sql/asked_snapshot.h"
@@ -41,6 +43,27 @@ constexpr std::array kOddColumns{
     Column{"other_event", Integer, Narrow::Nothing, "what released the block before, or made it; NULL: there is none",
            true},
     Column{"error", Integer, Narrow::Nothing, "errno of a call that failed; else NULL", true},
+};
+
+constexpr std::array kErrorColumns{
+    Column{"sort", Text, Narrow::Nothing,
+           "'write-behind', 'write-before', 'write-freed', 'wrong-alignment', 'read-outside', 'write-outside', "
+           "'read-freed', 'write-into-freed', 'other'"},
+    Column{"found", Text, Narrow::Nothing,
+           "'release', 'realloc', 'reuse', 'request', 'exit', 'crash', 'call', 'access', 'unknown'"},
+    Column{"event", Integer, Narrow::Nothing, "the last one before it was found; 0: none"},
+    Column{"time", Real, Narrow::Nothing, "seconds since the start"},
+    Column{"thread", Integer, Narrow::Nothing, "that found it; threads.id"},
+    Column{"stack", Integer, Narrow::Nothing, "of the call that found it; stacks.id"},
+    Column{"address", Integer, Narrow::Nothing, "of the first wrong byte, or where the access begins"},
+    Column{"length", Integer, Narrow::Nothing, "to the last wrong byte, or of the access; else the block's alignment"},
+    Column{"block", Integer, Narrow::Nothing, "address of the block that it is about; NULL: not known", true},
+    Column{"block_size", Integer, Narrow::Nothing, "NULL: not known", true},
+    Column{"expected", Integer, Narrow::Nothing, "what the wrong bytes should have been; NULL: no bytes", true},
+    Column{"bytes", Text, Narrow::Nothing, "the first of the wrong bytes, hexadecimal; NULL: none", true},
+    Column{"given", Integer, Narrow::Nothing, "the alignment that a release gave; else NULL", true},
+    Column{"function", Text, Narrow::Nothing, "of libc, that was about to do it; else NULL", true},
+    Column{"whole", Real, Narrow::Nothing, "when it was last seen whole; NULL: when it was made or released", true},
 };
 
 constexpr std::array kModuleColumns{
@@ -204,6 +227,34 @@ std::unique_ptr<Table> make_odd_call_table(const TapeView& view) {
                      }});
 }
 
+std::unique_ptr<Table> make_memory_error_table(const TapeView& view) {
+  return std::make_unique<ListTable>(
+      ListTableParts{.name = "memory_errors",
+                     .meaning = "what the checks in the program found; none when it ran without",
+                     .columns = kErrorColumns,
+                     .count = view.tape().memory_errors().errors.size(),
+                     .value = [&view](std::size_t row, std::size_t column, ColumnOut& out) {
+                       const MemoryError& error = view.tape().memory_errors().errors[row];
+                       switch (column) {
+                       case 0: return out.lasting_text(error_sort_name(error.sort));
+                       case 1: return out.lasting_text(found_at_name(error.found));
+                       case 2: return out.number(error.event);
+                       case 3: return out.seconds(error.time_us);
+                       case 4: return out.integer(error.thread.value);
+                       case 5: return out.integer(error.stack.value);
+                       case 6: return out.number(error.address);
+                       case 7: return out.number(error.length);
+                       case 8: return error.block == 0 ? out.null() : out.number(error.block);
+                       case 9: return error.block == 0 ? out.null() : out.number(error.block_size);
+                       case 10: return error.bytes.empty() ? out.null() : out.integer(error.expected);
+                       case 11: return error.bytes.empty() ? out.null() : out.text(hex_text(error.bytes));
+                       case 12: return error.given == 0 ? out.null() : out.number(error.given);
+                       case 13: return text_or_null(error.function, out);
+                       default: return error.whole_us == 0 ? out.null() : out.seconds(error.whole_us);
+                       }
+                     }});
+}
+
 std::unique_ptr<Table> make_sample_table(const TapeView& view) {
   return std::make_unique<ListTable>(
       ListTableParts{.name = "samples",
@@ -253,6 +304,7 @@ std::vector<std::unique_ptr<Table>> make_tables(const TapeView& view, const std:
   tables.push_back(make_mark_table(view));
   tables.push_back(make_pool_table(view));
   tables.push_back(make_odd_call_table(view));
+  tables.push_back(make_memory_error_table(view));
   tables.push_back(make_sample_table(view));
   tables.push_back(make_damage_table(view));
   tables.push_back(make_snapshot_table(view, should_stop));

@@ -23,6 +23,7 @@ std::unique_ptr<Table> make_module_table(const TapeView& view);
 std::unique_ptr<Table> make_mark_table(const TapeView& view);
 std::unique_ptr<Table> make_pool_table(const TapeView& view);
 std::unique_ptr<Table> make_odd_call_table(const TapeView& view);
+std::unique_ptr<Table> make_memory_error_table(const TapeView& view);
 std::unique_ptr<Table> make_sample_table(const TapeView& view);
 std::unique_ptr<Table> make_damage_table(const TapeView& view);
 std::unique_ptr<Table> make_snapshot_table(const TapeView& view, const ShouldStop& should_stop);

@@ -19,8 +19,8 @@ constexpr CommandHelp kHelp{
     .usage = "heaptape sql [options] [TAPE] [SQL]",
     .purpose =
         "Answers questions in SQL. The tables are events, blocks, live, stacks, frames, threads, modules, marks, "
-        "pools, odd_calls, samples, damage, snapshots, types and refs; SQL may also be .tables, .schema TABLE or "
-        ".help.",
+        "pools, odd_calls, memory_errors, samples, damage, snapshots, types and refs; SQL may also be .tables, "
+        ".schema TABLE or .help.",
     .more = R"(Separate statements with semicolons. Without SQL, or with -, it is read from standard input.
 The tape is never changed; CREATE TEMP TABLE ... AS SELECT ... keeps an answer for the next statement.
 

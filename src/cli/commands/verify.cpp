@@ -42,7 +42,7 @@ int verify(Arguments arguments) {
   if (!json) output.fold_lines();
   output.print("{}", json ? verdict_json(choice.path, verdict) : verdict_text(choice.path, verdict));
   if (!output.finish()) return kTrouble;
-  return verdict.problem_count == 0 ? kOk : kProblemsFound;
+  return verdict.is_ok() ? kOk : kProblemsFound;
 }
 
 } // namespace heaptape::cli

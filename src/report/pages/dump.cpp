@@ -94,6 +94,7 @@ EventDump::EventDump(const TapeReader& tape, DumpRequest request)
   if (!request_.marks) return;
   marks_ = those_between(tape.marks(), request_.filter);
   odd_calls_ = those_between(calls_that_are_no_events(tape), request_.filter);
+  errors_ = those_between(tape.memory_errors().errors, request_.filter);
 }
 
 const Event* EventDump::next_wanted() {
@@ -117,6 +118,12 @@ void EventDump::append_marks(fmt::memory_buffer& out, std::uint64_t before_event
       append_odd_call_json(out, odd_calls_[next_odd_]);
     else
       append_odd_call(out, odd_calls_[next_odd_], widths_);
+  }
+  for (; next_error_ < errors_.size() && errors_[next_error_].event < before_event; ++next_error_) {
+    if (request_.json)
+      append_memory_error_json(out, errors_[next_error_]);
+    else
+      append_memory_error(out, errors_[next_error_], widths_);
   }
 }
 

@@ -62,9 +62,11 @@ private:
   ColumnWidths widths_;
   KernelIds kernel_ids_;
   FrameTexts frames_;
-  std::vector<Mark> marks_;          // to be shown, in order
-  std::vector<OddCall> odd_calls_{}; // that are no events, the same
+  std::vector<Mark> marks_;           // to be shown, in order
+  std::vector<OddCall> odd_calls_{};  // that are no events, the same
+  std::vector<MemoryError> errors_{}; // the same
   std::size_t next_odd_ = 0;
+  std::size_t next_error_ = 0;
   std::size_t next_mark_ = 0;
   bool begun_ = false;
 };

@@ -6,7 +6,9 @@
 #include <string_view>
 
 #include "base/format_into.h"
+#include "base/number_text.h"
 #include "report/figures/pools.h"
+#include "report/pages/memory_errors.h"
 #include "report/pages/odd_calls.h"
 #include "report/text/json_text.h"
 #include "report/text/mark_text.h"
@@ -147,6 +149,35 @@ void append_odd_call_json(fmt::memory_buffer& out, const OddCall& call) {
   if (call.address != 0) json.field("address", std::string_view(fmt::format("{:#x}", call.address)));
   if (call.error != 0) json.field("error", call.error);
   json.field("stack", call.stack.value).field("sentence", std::string_view(sentence_of(call)));
+  put(out, json.end_object().end_object().text() + "\n");
+}
+
+void append_memory_error(fmt::memory_buffer& out, const MemoryError& error, const ColumnWidths& widths) {
+  put_spaces(out, widths.number + 2);
+  put_time(out, error.time_us, widths.time);
+  format_into(out, "  T{:<{}}  {:<{}} {}\n", error.thread.value, widths.thread, "memory error", kKindWidth,
+              error_sentence(error));
+}
+
+void append_memory_error_json(fmt::memory_buffer& out, const MemoryError& error) {
+  JsonWriter json;
+  json.begin_object().key("memory_error").begin_object();
+  json.field("sort", std::string_view(error_sort_name(error.sort)));
+  json.field("found", std::string_view(found_at_name(error.found)));
+  json.field("after_event", error.event).field("time_us", error.time_us).field("thread", error.thread.value);
+  json.field("stack", error.stack.value);
+  json.field("address", std::string_view(fmt::format("{:#x}", error.address))).field("length", error.length);
+  if (error.block != 0) {
+    json.field("block", std::string_view(fmt::format("{:#x}", error.block))).field("block_size", error.block_size);
+  }
+  if (!error.bytes.empty()) {
+    json.field("bytes", std::string_view(hex_text(error.bytes)));
+    json.field("expected", static_cast<std::uint32_t>(error.expected));
+  }
+  if (error.given != 0) json.field("given", error.given);
+  if (error.whole_us != 0) json.field("whole_us", error.whole_us);
+  if (!error.function.empty()) json.field("function", std::string_view(error.function));
+  json.field("sentence", std::string_view(error_sentence(error)));
   put(out, json.end_object().end_object().text() + "\n");
 }
 

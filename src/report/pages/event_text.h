@@ -34,6 +34,9 @@ void append_mark(fmt::memory_buffer& out, const Mark& mark, const ColumnWidths& 
 // The same for a call that is no event: it failed, or never returned.
 void append_odd_call(fmt::memory_buffer& out, const OddCall& call, const ColumnWidths& widths);
 void append_odd_call_json(fmt::memory_buffer& out, const OddCall& call);
+// The same for what the checks in the program found.
+void append_memory_error(fmt::memory_buffer& out, const MemoryError& error, const ColumnWidths& widths);
+void append_memory_error_json(fmt::memory_buffer& out, const MemoryError& error);
 void append_mark_json(fmt::memory_buffer& out, const Mark& mark);
 
 // The frames of its stack, innermost first, one indented line each; nothing when it has no stack.

@@ -6,6 +6,7 @@
 
 #include "base/format_into.h"
 #include "base/number_text.h"
+#include "report/pages/memory_errors.h"
 #include "report/pages/odd_calls.h"
 #include "report/text/inherited_text.h"
 #include "report/text/json_text.h"
@@ -100,6 +101,8 @@ void append_summary(fmt::memory_buffer& out, JsonList& top, const TapeReader& ta
     JsonList odd = inline_object(out);
     for (const auto& [name, count] : odd_counts(tape.odd_calls())) odd.number(name, count);
   }
+  if (const std::string& mode = tape.memory_errors().mode; !mode.empty()) top.text("check_mode", mode);
+  top.number("memory_errors", error_count(tape.memory_errors()));
   top.name("losses");
   JsonList losses = inline_object(out);
   for (const auto& [name, count] : summary.losses) losses.number(name, count);

@@ -10,6 +10,7 @@
 #include "base/path_text.h"
 #include "report/figures/pools.h"
 #include "report/pages/loss_text.h"
+#include "report/pages/memory_errors.h"
 #include "report/pages/odd_calls.h"
 #include "report/text/damage_text.h"
 #include "report/text/inherited_text.h"
@@ -97,6 +98,7 @@ private:
     }
     if (const std::string odd = odd_counts_text(tape_.odd_calls()); !odd.empty())
       line("odd calls", "{}; 'heaptape verify' lists them", odd);
+    if (const std::string checks = checks_text(tape_.memory_errors()); !checks.empty()) line("checked", "{}", checks);
     if (summary.reordered != 0) {
       line("reordered", "{} put back in order because the clocks of two processors disagreed",
            count_of(summary.reordered, "event"));

@@ -13,6 +13,7 @@
 #include "report/figures/pools.h"
 #include "report/names/stack_text.h"
 #include "report/names/symbolize_tape.h"
+#include "report/pages/memory_errors.h"
 #include "report/pages/odd_calls.h"
 #include "report/text/damage_text.h"
 #include "report/text/json_text.h"
@@ -225,6 +226,12 @@ Verdict verify_tape(const TapeReader& tape, const VerifyTape& options) {
       if (problem.stack != StackId{}) problem.site = text.chain(problem.stack);
     }
   }
+  const std::vector<MemoryError>& errors = tape.memory_errors().errors;
+  verdict.memory_errors = verdict.partial
+                              ? static_cast<std::uint64_t>(std::count_if(
+                                    errors.begin(), errors.end(),
+                                    [&](const MemoryError& error) { return error.event <= heap.totals().events; }))
+                              : error_count(tape.memory_errors());
   verdict.finished = tape.summary().has_value();
   // With a part missing the totals cannot agree.
   if (!verdict.partial && verdict.finished && tape.damage().empty() && cursor.damage().empty()) {
@@ -266,6 +273,8 @@ std::string verdict_text(const std::string& name, const Verdict& verdict) {
     out += fmt::format("and {} more; 'heaptape sql' has them all in odd_calls\n",
                        count_of(verdict.failed_count - verdict.failed.size(), "failed allocation"));
   }
+  const std::string errors = verdict.memory_errors == 0 ? "" : count_of(verdict.memory_errors, "memory error");
+  if (!errors.empty()) out += fmt::format("{}; 'heaptape errors {}' lists them\n", errors, printable(name));
   std::string sorts;
   for (const auto& [sort, count] : verdict.by_sort) {
     sorts += (sorts.empty() ? " (" : ", ") + sort_words(sort, count);
@@ -276,11 +285,13 @@ std::string verdict_text(const std::string& name, const Verdict& verdict) {
     failed = verdict.failed_count == 1 ? "; 1 allocation failed"
                                        : "; " + with_separators(verdict.failed_count) + " allocations failed";
   }
-  if (verdict.problem_count == 0) {
+  if (verdict.is_ok()) {
     out += fmt::format("{}: ok, {}{}{}\n", printable(name), count_of(verdict.events, "event"), failed, end);
   } else {
-    out += fmt::format("{}: {} in {}{}{}{}\n", printable(name), count_of(verdict.problem_count, "problem"),
-                       count_of(verdict.events, "event"), sorts, failed, end);
+    std::string found = verdict.problem_count == 0 ? "" : count_of(verdict.problem_count, "problem");
+    if (!errors.empty()) found += (found.empty() ? "" : " and ") + errors;
+    out += fmt::format("{}: {} in {}{}{}{}\n", printable(name), found, count_of(verdict.events, "event"), sorts, failed,
+                       end);
   }
   return out;
 }
@@ -288,9 +299,9 @@ std::string verdict_text(const std::string& name, const Verdict& verdict) {
 std::string verdict_json(const std::string& name, const Verdict& verdict) {
   std::string out;
   out += fmt::format(
-      R"({{"tape": {}, "ok": {}, "finished": {}, "events": {}, "unknown_releases": {}, "problem_count": {}, "problems": [)",
-      json_string(name), verdict.problem_count == 0, verdict.finished, verdict.events, verdict.unknown_releases,
-      verdict.problem_count);
+      R"({{"tape": {}, "ok": {}, "finished": {}, "events": {}, "unknown_releases": {}, "problem_count": {}, "memory_errors": {}, "problems": [)",
+      json_string(name), verdict.is_ok(), verdict.finished, verdict.events, verdict.unknown_releases,
+      verdict.problem_count, verdict.memory_errors);
   const auto list = [&](const std::vector<Problem>& problems) {
     const char* separator = "\n  ";
     for (const Problem& problem : problems) {

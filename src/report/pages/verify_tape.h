@@ -26,10 +26,13 @@ struct Verdict {
   std::uint64_t problem_count = 0;                // all of them; the list may be shorter
   std::vector<Problem> problems;                  // about the tape first, then by event
   std::map<std::string, std::uint64_t> by_sort{}; // all problems of the program
-  std::uint64_t failed_count = 0; // allocations that failed: no problem of the tape, and maybe none of the program
-  std::vector<Problem> failed{};  // the first of them
-  bool finished = false;          // the recording came to its end
-  bool partial = false;           // not all events were looked at
+  std::uint64_t failed_count = 0;  // allocations that failed: no problem of the tape, and maybe none of the program
+  std::vector<Problem> failed{};   // the first of them
+  std::uint64_t memory_errors = 0; // that checks in the program found
+  bool finished = false;           // the recording came to its end
+  bool partial = false;            // not all events were looked at
+
+  bool is_ok() const { return problem_count == 0 && memory_errors == 0; }
 };
 
 struct VerifyTape {
