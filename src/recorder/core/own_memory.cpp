@@ -25,12 +25,16 @@ void tell(wire::Header& header, std::size_t number) noexcept {
 
 } // namespace
 
-void note_own_memory(long memory, std::uint64_t bytes) noexcept {
+void name_own_memory(long memory, std::uint64_t bytes) noexcept {
   constexpr long kSetVma = 0x53564d41, kSetAnonName = 0;
   static constexpr char kName[] = "heaptape";
   if (!in_sandbox())
     (void)system_call(SYS_prctl, kSetVma, kSetAnonName, memory, static_cast<long>(bytes),
                       reinterpret_cast<long>(static_cast<const char*>(kName)));
+}
+
+void note_own_memory(long memory, std::uint64_t bytes) noexcept {
+  name_own_memory(memory, bytes);
   const std::uint32_t number = g_count.fetch_add(1, std::memory_order_relaxed);
   if (number >= wire::kOwnMemories) return;
   g_own[number].bytes.store(bytes, std::memory_order_relaxed);

@@ -172,3 +172,8 @@ HT_HOOK void* pvalloc(std::size_t size) {
   allocated(EventKind::Pvalloc, block, size, HT_CALL_SITE());
   return block;
 }
+
+// Not recorded; but only the allocator that made a block knows how large it is.
+HT_HOOK std::size_t malloc_usable_size(void* block) {
+  return g_real.malloc_usable_size != nullptr ? g_real.malloc_usable_size(block) : 0;
+}

@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "recorder/core/events.h"
+#include "recorder/core/text_records.h"
 #include "recorder/hooks/hook.h"
-#include "recorder/hooks/text_records.h"
 
 namespace heaptape::recorder {
 

@@ -16,6 +16,8 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "recorder/check/allocator.h"
+#include "recorder/check/options.h"
 #include "recorder/core/events.h"
 #include "recorder/hooks/failed_calls.h"
 #include "recorder/hooks/hook.h"
@@ -170,7 +172,10 @@ bool has_new_handler() noexcept {
   if (way() == Way::Direct) [[likely]] {
     void* block = nullptr;
     if (alignment == 0) {
-      block = g_real.malloc(size != 0 ? size : 1);
+      block = g_real.malloc(size != 0 || g_check.on ? size : 1);
+    } else if (g_check.on) {
+      // Not rounded, so that what is behind the object is not the object's.
+      if ((alignment & (alignment - 1)) == 0) block = g_real.memalign(alignment, size);
     } else if ((alignment & (alignment - 1)) == 0) {
       const std::size_t rounded = ((size != 0 ? size : 1) + alignment - 1) & ~(alignment - 1);
       if (rounded >= size) block = g_real.aligned_alloc(alignment, rounded);
@@ -188,7 +193,7 @@ bool has_new_handler() noexcept {
 }
 
 [[gnu::always_inline]] inline void drop(Form form, EventKind kind, void* block, std::size_t second, std::size_t third,
-                                        std::size_t given_size, const Frame& site) {
+                                        std::size_t given_size, std::size_t alignment, const Frame& site) {
   const Way chosen = way();
   if (chosen <= Way::Record && block != nullptr) [[likely]] {
     if (takes_blocks()) [[likely]]
@@ -196,10 +201,14 @@ bool has_new_handler() noexcept {
     else
       (void)record_paused(kind, as_address(block), site.pc, site.slot, site.rbp);
   }
-  if (chosen == Way::Direct) [[likely]]
-    g_real.free(block);
-  else
+  if (chosen == Way::Direct) [[likely]] {
+    if (g_check.on) [[unlikely]]
+      checked_delete(block, alignment);
+    else
+      g_real.free(block);
+  } else {
     drop_by_theirs(chosen, form, block, second, third);
+  }
 }
 
 } // namespace
@@ -226,6 +235,7 @@ void choose_operator_new() noexcept {
   Dl_info next;
   if (g_next[kNew] == nullptr || dladdr(g_next[kNew], &next) == 0) return;
   if (name_begins(next.dli_fname, "libstdc++") || name_begins(next.dli_fname, "libc++")) return;
+  if (g_check.on) return; // the blocks are the checks', whoever stands behind
   g_way.store(Way::Check, std::memory_order_relaxed);
 }
 
@@ -267,40 +277,40 @@ HT_NEW(ht_new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t", std::
   return make(kNewArrayAlignedNothrow, EventKind::NewArray, size, alignment, tag, alignment, HT_CALL_SITE());
 }
 
-HT_DELETE(ht_delete, "_ZdlPv", void* block) { drop(kDelete, EventKind::Delete, block, 0, 0, 0, HT_CALL_SITE()); }
+HT_DELETE(ht_delete, "_ZdlPv", void* block) { drop(kDelete, EventKind::Delete, block, 0, 0, 0, 0, HT_CALL_SITE()); }
 HT_DELETE(ht_delete_array, "_ZdaPv", void* block) {
-  drop(kDeleteArray, EventKind::DeleteArray, block, 0, 0, 0, HT_CALL_SITE());
+  drop(kDeleteArray, EventKind::DeleteArray, block, 0, 0, 0, 0, HT_CALL_SITE());
 }
 HT_DELETE(ht_delete_sized, "_ZdlPvm", void* block, std::size_t size) {
-  drop(kDeleteSized, EventKind::Delete, block, size, 0, size, HT_CALL_SITE());
+  drop(kDeleteSized, EventKind::Delete, block, size, 0, size, 0, HT_CALL_SITE());
 }
 HT_DELETE(ht_delete_array_sized, "_ZdaPvm", void* block, std::size_t size) {
-  drop(kDeleteArraySized, EventKind::DeleteArray, block, size, 0, size, HT_CALL_SITE());
+  drop(kDeleteArraySized, EventKind::DeleteArray, block, size, 0, size, 0, HT_CALL_SITE());
 }
 HT_DELETE(ht_delete_nothrow, "_ZdlPvRKSt9nothrow_t", void* block, std::size_t tag) {
-  drop(kDeleteNothrow, EventKind::Delete, block, tag, 0, 0, HT_CALL_SITE());
+  drop(kDeleteNothrow, EventKind::Delete, block, tag, 0, 0, 0, HT_CALL_SITE());
 }
 HT_DELETE(ht_delete_array_nothrow, "_ZdaPvRKSt9nothrow_t", void* block, std::size_t tag) {
-  drop(kDeleteArrayNothrow, EventKind::DeleteArray, block, tag, 0, 0, HT_CALL_SITE());
+  drop(kDeleteArrayNothrow, EventKind::DeleteArray, block, tag, 0, 0, 0, HT_CALL_SITE());
 }
 HT_DELETE(ht_delete_aligned, "_ZdlPvSt11align_val_t", void* block, std::size_t alignment) {
-  drop(kDeleteAligned, EventKind::Delete, block, alignment, 0, 0, HT_CALL_SITE());
+  drop(kDeleteAligned, EventKind::Delete, block, alignment, 0, 0, alignment, HT_CALL_SITE());
 }
 HT_DELETE(ht_delete_array_aligned, "_ZdaPvSt11align_val_t", void* block, std::size_t alignment) {
-  drop(kDeleteArrayAligned, EventKind::DeleteArray, block, alignment, 0, 0, HT_CALL_SITE());
+  drop(kDeleteArrayAligned, EventKind::DeleteArray, block, alignment, 0, 0, alignment, HT_CALL_SITE());
 }
 HT_DELETE(ht_delete_sized_aligned, "_ZdlPvmSt11align_val_t", void* block, std::size_t size, std::size_t alignment) {
-  drop(kDeleteSizedAligned, EventKind::Delete, block, size, alignment, size, HT_CALL_SITE());
+  drop(kDeleteSizedAligned, EventKind::Delete, block, size, alignment, size, alignment, HT_CALL_SITE());
 }
 HT_DELETE(ht_delete_array_sized_aligned, "_ZdaPvmSt11align_val_t", void* block, std::size_t size,
           std::size_t alignment) {
-  drop(kDeleteArraySizedAligned, EventKind::DeleteArray, block, size, alignment, size, HT_CALL_SITE());
+  drop(kDeleteArraySizedAligned, EventKind::DeleteArray, block, size, alignment, size, alignment, HT_CALL_SITE());
 }
 HT_DELETE(ht_delete_aligned_nothrow, "_ZdlPvSt11align_val_tRKSt9nothrow_t", void* block, std::size_t alignment,
           std::size_t tag) {
-  drop(kDeleteAlignedNothrow, EventKind::Delete, block, alignment, tag, 0, HT_CALL_SITE());
+  drop(kDeleteAlignedNothrow, EventKind::Delete, block, alignment, tag, 0, alignment, HT_CALL_SITE());
 }
 HT_DELETE(ht_delete_array_aligned_nothrow, "_ZdaPvSt11align_val_tRKSt9nothrow_t", void* block, std::size_t alignment,
           std::size_t tag) {
-  drop(kDeleteArrayAlignedNothrow, EventKind::DeleteArray, block, alignment, tag, 0, HT_CALL_SITE());
+  drop(kDeleteArrayAlignedNothrow, EventKind::DeleteArray, block, alignment, tag, 0, alignment, HT_CALL_SITE());
 }

@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "recorder/hooks/text_records.h"
+#include "recorder/core/text_records.h"
 
 namespace heaptape::recorder {
 

@@ -10,8 +10,10 @@
 #include <cstdint>
 #include <cstring>
 
+#include "recorder/check/options.h"
 #include "recorder/core/events.h"
 #include "recorder/core/machine.h"
+#include "recorder/hooks/check_start.h"
 
 namespace heaptape::recorder {
 
@@ -86,6 +88,11 @@ void* early_pvalloc(std::size_t size) {
 void* early_reallocarray(void* block, std::size_t count, std::size_t size) {
   find_real_functions();
   return g_real.reallocarray(block, count, size);
+}
+
+std::size_t early_malloc_usable_size(void* block) {
+  find_real_functions();
+  return g_real.malloc_usable_size != nullptr && !is_early(block) ? g_real.malloc_usable_size(block) : 0;
 }
 
 // For the mapping functions the kernel itself will do until the real ones are known.
@@ -193,6 +200,7 @@ constinit RealFunctions g_real{
     .valloc = early_valloc,
     .pvalloc = early_pvalloc,
     .reallocarray = early_reallocarray,
+    .malloc_usable_size = early_malloc_usable_size,
     .mmap = early_mmap,
     .munmap = early_munmap,
     .mremap = nullptr,
@@ -261,6 +269,19 @@ bool defined_by_program(const char* name) noexcept {
   return owner != nullptr && owner->l_prev == nullptr; // the executable is the first of all objects
 }
 
+const char* reason_to_stay_off() noexcept {
+  const char* reason = nullptr;
+  for (const char* name : {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init", "__lsan_init_common"}) {
+    if (dlsym(RTLD_DEFAULT, name) != nullptr)
+      reason = "a sanitizer is built into this program, which replaces malloc itself";
+  }
+  if (reason == nullptr && defined_by_program("malloc")) {
+    reason = "an allocator is linked into this program, so its allocations do not pass by here (link it dynamically)";
+  }
+  (void)dlerror(); // the program must not find our failed look-ups there
+  return reason;
+}
+
 void find_real_functions() noexcept {
   if (g_found.load(std::memory_order_acquire)) return;
   t_looking = true;
@@ -275,6 +296,7 @@ void find_real_functions() noexcept {
   look_up(found.valloc, "valloc");
   look_up(found.pvalloc, "pvalloc");
   look_up(found.reallocarray, "reallocarray");
+  look_up(found.malloc_usable_size, "malloc_usable_size");
   look_up(found.mmap, "mmap");
   look_up(found.munmap, "munmap");
   look_up(found.mremap, "mremap");
@@ -301,7 +323,8 @@ void find_real_functions() noexcept {
   look_up(heaptape_real_syscall, "syscall");
   look_up(heaptape_real_dlopen, "dlopen");
   t_looking = false;
-  if (!is_libc_function(reinterpret_cast<const void*>(found.malloc))) wrap_foreign(found);
+  choose_checks(found);
+  if (!g_check.on && !is_libc_function(reinterpret_cast<const void*>(found.malloc))) wrap_foreign(found);
   if (g_early_used.load(std::memory_order_relaxed) != 0) {
     g_libc_free = found.free;
     g_libc_realloc = found.realloc;

@@ -27,6 +27,7 @@ struct RealFunctions {
   void* (*valloc)(std::size_t);
   void* (*pvalloc)(std::size_t);
   void* (*reallocarray)(void*, std::size_t, std::size_t);
+  std::size_t (*malloc_usable_size)(void*);
   void* (*mmap)(void*, std::size_t, int, int, int, off_t);
   int (*munmap)(void*, std::size_t);
   void* (*mremap)(void*, std::size_t, std::size_t, int, ...);
@@ -74,6 +75,9 @@ void find_real_functions() noexcept;
 // the executable's. A library in front of us is taken for a wrapper that calls the next one, which is us.
 [[nodiscard]] bool defined_before_ours(const char* name) noexcept;
 [[nodiscard]] bool defined_by_program(const char* name) noexcept;
+
+// Programs in which we can only be in the way. Null: go ahead.
+[[nodiscard]] const char* reason_to_stay_off() noexcept;
 
 // The next definition of `name` after ours, null if there is none.
 void* find_next(const char* name) noexcept;

@@ -17,6 +17,8 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "recorder/check/allocator.h"
+#include "recorder/check/options.h"
 #include "recorder/core/cpu_profile.h"
 #include "recorder/core/events.h"
 #include "recorder/core/machine.h"
@@ -99,20 +101,6 @@ bool find_collector(char** environment) noexcept {
   return false;
 }
 
-// Programs in which we can only be in the way. Null: go ahead.
-const char* reason_to_stay_off() noexcept {
-  const char* reason = nullptr;
-  for (const char* name : {"__asan_init", "__tsan_init", "__msan_init", "__hwasan_init", "__lsan_init_common"}) {
-    if (dlsym(RTLD_DEFAULT, name) != nullptr)
-      reason = "a sanitizer is built into this program, which replaces malloc itself";
-  }
-  if (reason == nullptr && defined_by_program("malloc")) {
-    reason = "an allocator is linked into this program, so its allocations do not pass by here (link it dynamically)";
-  }
-  (void)dlerror(); // the program must not find our failed look-ups there
-  return reason;
-}
-
 int note_loaded(dl_phdr_info* info, std::size_t, void*) noexcept {
   std::uint64_t code = 0, low = ~std::uint64_t{0}, high = 0;
   for (std::size_t i = 0; i < info->dlpi_phnum; ++i) {
@@ -141,6 +129,7 @@ void thread_ends(void* value) noexcept {
     (void)pthread_setspecific(g_exit_key, reinterpret_cast<void*>(round + 1));
   } else {
     leave_thread();
+    checked_thread_ends();
   }
 }
 
@@ -167,7 +156,7 @@ void thread_arrived(ThreadState& thread, Caller caller) noexcept {
   }
   start_slots(attached.scratch, attached.scratch_slots);
   constexpr std::uint64_t kRest = std::uint64_t{16} << 20; // our own code, rules of addresses, what is rounded up
-  note_held_memory(attached.bytes, wire::table_offset(g_recorder.config.table_count) + kRest);
+  note_held_memory(attached.bytes + checked_address_space(), wire::table_offset(g_recorder.config.table_count) + kRest);
   const auto pid = static_cast<std::uint32_t>(system_call(SYS_getpid));
   g_recorder.main_tid = pid;
   (void)dl_iterate_phdr(note_loaded, nullptr);
@@ -214,6 +203,7 @@ void start() noexcept {
   find_real_functions();
   choose_operator_new();
   (void)dlerror();
+  if (g_check.on) arrange_checks();
 
   char** environment = initial_environment();
   const char* library = own_path();

@@ -1,0 +1,33 @@
+#include "recorder/hooks/check_start.h"
+
+#include "recorder/check/allocator.h"
+#include "recorder/check/options.h"
+#include "recorder/hooks/environment.h"
+
+namespace heaptape::recorder {
+
+void choose_checks(RealFunctions& found) noexcept {
+  const char* const text = find_variable(initial_environment(), "HEAPTAPE_CHECK");
+  if (text == nullptr || !read_check_options(text, g_check) || reason_to_stay_off() != nullptr) {
+    g_check.on = false;
+    return;
+  }
+  const AllocatorBehind behind{.malloc = found.malloc,
+                               .memalign = found.memalign,
+                               .realloc = found.realloc,
+                               .free = found.free,
+                               .usable_size = found.malloc_usable_size};
+  if (!start_checks(behind, !is_libc_function(reinterpret_cast<const void*>(found.malloc)))) return;
+  found.malloc = checked_malloc;
+  found.calloc = checked_calloc;
+  found.realloc = checked_realloc;
+  found.free = checked_free;
+  found.memalign = checked_memalign;
+  found.posix_memalign = checked_posix_memalign;
+  found.aligned_alloc = checked_memalign;
+  found.valloc = checked_valloc;
+  found.pvalloc = checked_pvalloc;
+  found.malloc_usable_size = checked_usable_size;
+}
+
+} // namespace heaptape::recorder
