@@ -26,6 +26,7 @@ struct Command {
 
 constexpr std::array kCommands{
     Command{"record", record},
+    Command{"check", check},
     Command{"report", report},
     Command{"leaks", leaks},
     Command{"peak", peak},
@@ -67,6 +68,7 @@ constexpr std::string_view kHelp =
     R"(heaptape records every heap event of a program onto a tape and plays it back.
 
   record PROGRAM [ARGS...]   record a program; also: heaptape ./PROGRAM
+  check PROGRAM [ARGS...]    record it, and look for memory errors
   report [TAPE]              what to look at: peak, leaks, churn, call stacks
   leaks [TAPE]               what was lost, or still live, at the end
   peak [TAPE]                what was live when the heap was largest
@@ -145,7 +147,7 @@ void fill_standard_descriptors() {
 
 // nullopt: there is no such command.
 std::optional<int> run_command(std::string_view name, Arguments arguments) {
-  if (name != "record" && name != "collect") fill_standard_descriptors();
+  if (name != "record" && name != "check" && name != "collect") fill_standard_descriptors();
   for (const Command& command : kCommands) {
     if (command.name == name) return command.run(arguments);
   }
@@ -181,6 +183,9 @@ int run(Arguments arguments) {
   const bool wants_help = name == "help";
   const std::string_view wanted = wants_help ? rest.front() : name;
   if (wants_help) rest = Arguments(&kHelpOption, 1);
+  if (wanted == "check") {
+    if (const std::optional<Meant> meant = meant_by_check(rest)) return run_meant(*meant);
+  }
   if (const std::optional<int> status = run_command(wanted, rest)) return *status;
   if (const std::optional<Meant> meant = meant_by_word(wanted, rest)) return run_meant(*meant);
   std::vector<std::string_view> known{"help", "version"};

@@ -9,6 +9,7 @@
 namespace heaptape::cli {
 
 int record(Arguments arguments);
+int check(Arguments arguments);
 int dump(Arguments arguments);
 int info(Arguments arguments);
 int verify(Arguments arguments);

@@ -50,7 +50,6 @@ constexpr std::array kSynonyms{
     Synonym{"cmp", "diff"},
     Synonym{"query", "sql"},
     Synonym{"repl", "shell"},
-    Synonym{"check", "verify"},
     Synonym{"convert", "export"},
     Synonym{"transform", "export"},
     Synonym{"flame", "flamegraph"},
@@ -122,9 +121,15 @@ Meant meant_by_option(Arguments arguments) {
 
 } // namespace
 
+std::optional<Meant> meant_by_check(Arguments rest) {
+  if (rest.empty()) return std::nullopt;
+  const std::string_view word = rest.front();
+  if (word == "heap") return Meant{"check-heap", rest.subspan(1), "'check heap' is 'heaptape check-heap' here"};
+  if (is_tape(std::string(word))) return Meant{"verify", rest, "to check a tape is 'heaptape verify' here"};
+  return std::nullopt;
+}
+
 std::optional<Meant> meant_by_word(std::string_view word, Arguments rest) {
-  if (word == "check" && !rest.empty() && std::string_view(rest.front()) == "heap")
-    return Meant{"check-heap", rest.subspan(1), "'check heap' is 'heaptape check-heap' here"};
   for (const Synonym& synonym : kSynonyms) {
     if (synonym.word != word) continue;
     return Meant{synonym.command, rest,

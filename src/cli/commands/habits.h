@@ -19,6 +19,9 @@ struct Meant {
 };
 
 // For a word that is a synonym of a command: 'run', 'leak', 'flamegraph', ...; nullopt: it is not.
+// What `heaptape check` may mean that is not a program to run.
+std::optional<Meant> meant_by_check(Arguments rest);
+
 std::optional<Meant> meant_by_word(std::string_view word, Arguments rest);
 
 // For a command line that begins with a program, a tape, an option, or a word that nobody knows.

@@ -10,9 +10,11 @@
 #include "cli/beside/recorder_library.h"
 #include "cli/beside/tape_in_use.h"
 #include "cli/beside/under_tool.h"
+#include "cli/commands/check_findings.h"
 #include "cli/commands/commands.h"
 #include "cli/live/top_beside.h"
 #include "cli/options/by_pid.h"
+#include "cli/options/check_arguments.h"
 #include "cli/options/command_line.h"
 #include "cli/options/live_arguments.h"
 #include "cli/options/record_arguments.h"
@@ -65,6 +67,7 @@ struct RecordRequest {
   std::vector<std::string> gdb_options{};
   bool perf = false;
   bool top = false;
+  const CheckArguments* checks = nullptr; // heaptape check
 };
 
 int end_with(const LaunchOutcome& outcome) {
@@ -175,7 +178,14 @@ int run(RecordRequest& request) {
   if (!outcome) return fail(outcome.error());
   if (is_run && outcome.value().sentence.empty() && !first_tape.empty())
     show_run(first_tape.substr(0, first_tape.rfind('/')));
-  return end_with(outcome.value());
+  const int status = end_with(outcome.value());
+  if (request.checks == nullptr || first_tape.empty() || !outcome.value().sentence.empty()) return status;
+  const FindingsWanted wanted{request.checks->suppression_files, request.checks->leak_check,
+                              request.options.collector.quiet};
+  const bool found = request.options.collector.run_begins
+                         ? tell_findings_of_run(first_tape.substr(0, first_tape.rfind('/')), wanted)
+                         : tell_findings(first_tape, wanted);
+  return found && request.checks->error_status != 0 ? static_cast<int>(request.checks->error_status) : status;
 }
 
 // Options that are read as text and then parsed by the same functions as their variables.
@@ -221,10 +231,9 @@ Result<> take_functions(const std::vector<std::string>& allocating, const std::v
   return check_function_count(options);
 }
 
-} // namespace
-
-int record(Arguments arguments) {
+int run_recording(Arguments arguments, CheckArguments* checks) {
   RecordRequest request;
+  request.checks = checks;
   if (Result<RecordOptions> from_environment = options_from_environment(environ); from_environment) {
     request.options = std::move(from_environment).value();
   } else {
@@ -236,7 +245,8 @@ int record(Arguments arguments) {
   std::vector<std::string> alloc_functions, free_functions;
   bool no_free_stacks = false, no_symbols = false, no_index = false, no_heap = false;
 
-  OptionList list("record");
+  OptionList list(checks != nullptr ? "check" : "record");
+  if (checks != nullptr) checks->add(list);
   list.text("-o,--output FILE", texts.output,
             "name of the tape: %p is the pid, %n the program's name, %t the time (default: heaptape.%n.%p.tape; with "
             "--follow a folder, heaptape.%n.%p.run)");
@@ -284,13 +294,13 @@ int record(Arguments arguments) {
   list.text("-p,--pid,--attach PID", pid, "").hidden();
 
   const RecordArguments split = split_record_arguments(list, arguments);
-  if (const auto status = parse(list, kHelp, split.options)) return *status;
+  if (const auto status = parse(list, checks != nullptr ? kCheckHelp : kHelp, split.options)) return *status;
   if (!pid.empty()) {
     say(about_attaching(pid));
     return kTrouble;
   }
   if (split.command.empty()) {
-    say("no program given; see 'heaptape record --help'");
+    say(fmt::format("no program given; see 'heaptape {} --help'", checks != nullptr ? "check" : "record"));
     return kTrouble;
   }
   if (const Result<> taken = take_texts(texts, collector); !taken) return fail(taken.error());
@@ -305,6 +315,9 @@ int record(Arguments arguments) {
   }
   if (no_symbols) collector.symbols = false;
   if (no_index) collector.index = false;
+  if (checks != nullptr) {
+    if (const Result<> taken = checks->take(collector); !taken) return fail(taken.error());
+  }
   collector.finish = tape_finisher(collector);
   if (const Result<> added = add_watcher(collector); !added) return fail(added.error());
   collector.where_command = where_command();
@@ -319,6 +332,15 @@ int record(Arguments arguments) {
   request.command.assign(split.command.begin(), split.command.end());
   for (const std::string& word : request.command) collector.command += word + '\0';
   return run(request);
+}
+
+} // namespace
+
+int record(Arguments arguments) { return run_recording(arguments, nullptr); }
+
+int check(Arguments arguments) {
+  CheckArguments checks;
+  return run_recording(arguments, &checks);
 }
 
 } // namespace heaptape::cli

@@ -29,6 +29,7 @@ public:
 
   // Instead of add_names() and parsing.
   void set_names(std::string form) { names_ = std::move(form); }
+  void set_suppression_files(std::vector<std::string> files) { suppression_files_ = std::move(files); }
   void set_plumbing(std::vector<std::string> expressions) { plumbing_ = std::move(expressions); }
 
   // The following need the options to be parsed.

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/number_text.h"
+#include "collector/options/check_text.h"
 #include "collector/options/function_options.h"
 #include "collector/options/option_values.h"
 #include "collector/options/tape_name.h"
@@ -80,6 +81,7 @@ Result<RecordOptions> options_from_environment(const char* const* environment) {
   read("HEAPTAPE_SNAPSHOT_LIMIT", parse_bytes, collector.snapshot_bounds.most_bytes);
   read("HEAPTAPE_WITH_DONTDUMP", parse_switch, collector.snapshot_bounds.with_not_dumped);
   read("HEAPTAPE_TAPE", parse_switch, collector.write_tape);
+  read("HEAPTAPE_CHECK", parse_check, collector.check);
   if (failure) return *failure;
   if (!collector.heap && collector.cpu_hz == 0)
     return usage("HEAPTAPE_HEAP=0 leaves nothing to record; set HEAPTAPE_CPU too, for example to 100");
@@ -142,6 +144,7 @@ std::vector<std::string> recorder_variables(const RecordOptions& options, const 
     variables.push_back("HEAPTAPE_SNAPSHOT_LIMIT=" + std::to_string(most));
   if (collector.snapshot_bounds.with_not_dumped) variables.push_back("HEAPTAPE_WITH_DONTDUMP=1");
   if (!collector.write_tape) variables.push_back("HEAPTAPE_TAPE=0");
+  if (!collector.check.empty()) variables.push_back("HEAPTAPE_CHECK=" + collector.check);
   LiveOptions live = collector.live;
   // A log per process, whatever it is called.
   if (options.follow && live.log_name.find("%p") == std::string::npos) live.log_name += ".%p";

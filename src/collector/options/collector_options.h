@@ -51,6 +51,7 @@ struct CollectorOptions {
   // Functions of the program's libraries that count as allocations, NAME[:size-arg[:count-arg]][=POOL], and those that
   // free what they returned, NAME[:ptr-arg]; see parse_functions().
   std::vector<std::string> alloc_functions{}, free_functions{};
+  std::string check{};          // what the checks in the program are to do (check_text.h); empty: it runs without
   SnapshotTriggers snapshots{}; // when snapshots of memory are taken by themselves
   SnapshotBounds snapshot_bounds{};
   // Of the checks in the program, as the tape is to name it: "check", "full". Empty: the program is not checked.

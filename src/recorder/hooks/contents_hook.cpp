@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "recorder/check/allocator.h"
+#include "recorder/check/options.h"
 #include "recorder/core/events.h"
 #include "recorder/core/interrupted_call.h"
 #include "recorder/core/kernel_signal.h"
@@ -168,6 +170,7 @@ std::uint64_t ask(ContentsReason reason, const char* name, const AskerState& sta
 // -------------------------------------------------------------------------------------------------------------- the end
 
 void ask_at_end(const SavedCall& call, bool returns) noexcept {
+  if (g_check.on && may_ask()) check_all_blocks(FoundAt::Exit);
   static constinit std::atomic<std::uint64_t> s_asked_for{
       0}; // the process, by its memory: a child of fork has its own end
   if (!may_ask() || (g_recorder.config.contents_reasons & wire::reason_bit(ContentsReason::Exit)) == 0) return;
@@ -216,6 +219,7 @@ const char* name_of(int signal) noexcept {
 
 void on_crash(int signal, siginfo_t* info, void* context) noexcept {
   if (may_ask()) {
+    if (g_check.on) check_all_blocks(FoundAt::Crash);
     char name[32];
     std::size_t length = 0;
     append(name, length, "crash ");
@@ -277,7 +281,8 @@ void heaptape_exit_handler(void*);
 void arrange_contents() noexcept {
   const std::uint32_t reasons = g_recorder.config.contents_reasons;
   static constinit bool s_has_exit_handler = false;
-  if ((reasons & wire::reason_bit(ContentsReason::Exit)) != 0 && !s_has_exit_handler) {
+  const bool at_exit = (reasons & wire::reason_bit(ContentsReason::Exit)) != 0 || g_check.on;
+  if (at_exit && !s_has_exit_handler) {
     // The first to be registered runs last: behind the destructors of the program's own variables.
     (void)__cxa_atexit(heaptape_exit_handler, nullptr, nullptr);
     (void)__cxa_at_quick_exit(heaptape_exit_handler, nullptr);

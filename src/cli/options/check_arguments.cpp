@@ -1,0 +1,88 @@
+#include "cli/options/check_arguments.h"
+
+#include <cstdint>
+
+#include "cli/options/take_value.h"
+#include "collector/options/check_text.h"
+#include "collector/options/option_values.h"
+
+namespace heaptape::cli {
+
+const CommandHelp kCheckHelp{
+    .usage = "heaptape check [options] [--] PROGRAM [ARGS...]",
+    .purpose =
+        "Runs PROGRAM, records it, and finds memory errors without recompiling: double frees, wrong frees, writes "
+        "behind and before blocks, writes into released blocks. Takes all options of 'heaptape record'.",
+    .more = R"(Each block gets a redzone of at least 16 bytes on either side; released memory is filled
+and kept for a while before it is used again. What was written there is found when the
+block is released or resized, when its memory is used again, and, for all blocks, when the
+program ends. The program goes on after an error: a block that is released twice stays
+released.
+
+Found, with where the block was made and released, and who its neighbours were:
+'heaptape errors TAPE' shows it again, also as JSON, SARIF or JUnit. Not found: reads,
+except where they make the program crash, variables that were never set, and overruns of
+arrays on the stack and of global variables.
+
+Examples:
+  heaptape check ./server --port 8080
+  heaptape check --error-exitcode 99 --leak-check -- ./tests
+  heaptape check --mode full --on-error abort ./server
+
+Exits with the program's own status; with --error-exitcode N with N when there are errors.
+)"};
+
+void CheckArguments::add(OptionList& list) {
+  list.text("--mode MODE", mode_,
+            "check (default), or full: fill and look at every byte, and keep 256 MiB of released memory")
+      .one_of({"check", "full"});
+  list.flag("--leak-check", leak_check, "at the end, also list what is lost: nothing leads to it any more");
+  list.number("--error-exitcode N", error_status, "exit with N when there are errors, or lost blocks with --leak-check")
+      .between(1, 255);
+  list.repeated("--suppressions FILE", suppression_files,
+                "leave out what this file names, in valgrind's or LeakSanitizer's syntax; repeatable");
+  list.text("--on-error WHAT", on_error_,
+            "report (default) and go on, stop (SIGSTOP, for a debugger), or abort (SIGABRT)")
+      .one_of({"report", "stop", "abort"});
+  list.text("--stomp BYTE", stomp_, "fill released memory with this byte (default: 0xBD)");
+  list.text("--fill BYTE", fill_, "fill memory that malloc gives with this byte, or 'none' (default: 0xBE)");
+  list.text(
+      "--quarantine SIZE", quarantine_,
+      "keep this much released memory (default: an eighth of the heap, from 1M to 8M; a twentieth of a large one)");
+}
+
+namespace {
+
+// "0xBD", "bd", "189" in hexadecimal digits alone: without 0x they are hexadecimal, too.
+std::string byte_digits(const std::string& text) {
+  return text.starts_with("0x") || text.starts_with("0X") ? text.substr(2) : text;
+}
+
+} // namespace
+
+Result<> CheckArguments::take(CollectorOptions& options) const {
+  std::uint64_t quarantine = 0;
+  if (auto taken = take_value("--quarantine", quarantine_, parse_bytes, quarantine); !taken) return taken;
+  const auto refused = [](const char* option, const std::string& text) {
+    return Error{ErrorCode::Usage,
+                 std::string(option) + ": '" + text + "' is not a byte; give two hexadecimal digits: 0xBD"};
+  };
+  std::string text = mode_;
+  const auto add = [&](const std::string& part) {
+    const bool known = parse_check("check" + part).ok();
+    if (known) text += part;
+    return known;
+  };
+  if (!stomp_.empty() && !add(",stomp=" + byte_digits(stomp_))) return refused("--stomp", stomp_);
+  if (!fill_.empty() && !add(",fill=" + byte_digits(fill_))) return refused("--fill", fill_);
+  if (quarantine != 0 && !add(",quarantine=" + std::to_string(quarantine)))
+    return Error{ErrorCode::Usage, "--quarantine: more than there can be"};
+  if (on_error_ != "report") (void)add(",on-error=" + on_error_);
+  options.check = text;
+  if (leak_check) options.snapshots.add_exit();
+  if (!options.heap) return Error{ErrorCode::Usage, "--no-heap: without its events an error cannot be explained"};
+  if (!options.write_tape) return Error{ErrorCode::Usage, "--no-tape: what is found is on the tape"};
+  return Unit{};
+}
+
+} // namespace heaptape::cli

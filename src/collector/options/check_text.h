@@ -1,0 +1,21 @@
+// What the checks in the program are to do, as they read it (recorder/check/options.h): MODE[,NAME=VALUE]...
+//
+//   check | full      how much is looked at
+//   stomp=HH          what released memory is filled with, two hexadecimal digits
+//   fill=HH|none      what memory is filled with that malloc gives
+//   quarantine=BYTES  how much released memory is kept
+//   on-error=report|stop|abort
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace heaptape {
+
+// The text, if the checks can read it; the sentence of an Error says what is wrong with it.
+Result<std::string> parse_check(const std::string& text);
+// "check" or "full".
+std::string mode_of_check(const std::string& text);
+
+} // namespace heaptape
