@@ -7,7 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "base/path_text.h"
+#include "base/characters.h"
+#include "cli/beside/tape_in_use.h"
 #include "cli/options/choose_tape.h"
 #include "cli/options/report_options.h"
 #include "cli/terminal/console.h"
@@ -41,7 +42,7 @@ bool tell_leaks(const TapeView& view, Suppressions& suppressions, StackText& sta
     return false;
   }
   print(leak_text(report.value(), stacks, style, kLeakRows));
-  return report.value().of(LeakClass::Definite).blocks != 0;
+  return report.value().of(LeakClass::Definitely).blocks != 0;
 }
 
 } // namespace
@@ -50,7 +51,8 @@ bool tell_findings(const std::string& tape, const FindingsWanted& wanted) {
   ReportOptions common;
   common.set_suppression_files(wanted.suppression_files);
   Result<Suppressions> suppressions = common.given_suppressions();
-  TapeChoice choice{.path = tape};
+  TapeChoice choice;
+  choice.path = tape;
   const Result<TapeView> view = common.open(choice);
   if (!view || !suppressions) {
     say(view ? suppressions.error().sentence : view.error().sentence);

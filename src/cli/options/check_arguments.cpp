@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
+#include "base/number_text.h"
 #include "cli/options/take_value.h"
 #include "collector/options/check_text.h"
-#include "collector/options/option_values.h"
 
 namespace heaptape::cli {
 

@@ -54,8 +54,6 @@ struct CollectorOptions {
   std::string check{};          // what the checks in the program are to do (check_text.h); empty: it runs without
   SnapshotTriggers snapshots{}; // when snapshots of memory are taken by themselves
   SnapshotBounds snapshot_bounds{};
-  // Of the checks in the program, as the tape is to name it: "check", "full". Empty: the program is not checked.
-  std::string check_mode{};
   LiveOptions live{};     // what the watcher is to do
   WatcherFactory watch{}; // empty: no watcher
   // Asked in every round; true ends the recording in good order, and the program goes on. May be empty.

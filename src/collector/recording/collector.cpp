@@ -17,6 +17,7 @@
 #include "base/path_text.h"
 #include "collector/observe/proc_files.h"
 #include "collector/observe/unseen_children.h"
+#include "collector/options/check_text.h"
 #include "collector/options/function_options.h"
 #include "collector/recording/own_process.h"
 
@@ -280,7 +281,7 @@ CollectorResult Collector::record(ProgramEnd& end, const Tell& tell) {
   Recording recording(memory_, writer_ ? &*writer_ : nullptr,
                       {program_, tape_start_ns_, known_facts(), options_.max_tape_bytes,
                        options_.finish != nullptr && options_.symbols && writer_.has_value(), std::move(executable_),
-                       watcher_.get(), options_.snapshots, options_.snapshot_bounds, options_.check_mode,
+                       watcher_.get(), options_.snapshots, options_.snapshot_bounds, mode_of_check(options_.check),
                        [this] { wake(); }});
 
   const Left left = follow(recording, end, result, tell);
