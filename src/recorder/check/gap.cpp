@@ -39,17 +39,24 @@ Side behind(const Slot& slot) noexcept {
   return side_of(right);
 }
 
-// What is written from the end of the left block on was written behind it, what ends at the begin of the right one before that.
-// A gap that is written over from end to end was passed by somebody who ran on; in the middle of it the nearer one did it.
+// What is written from the end of the left block on was written behind it, what ends at the begin of the right one before that;
+// both at once, with whole bytes between them, are two errors. A gap that is written over from end to end was passed by somebody who
+// ran on; in the middle of it the nearer one did it.
 void report_gap(const Side& left, const Side& right, char* begin, char* end, FoundAt found) noexcept {
+  const auto is_whole = [](const char* at) { return static_cast<std::uint8_t>(*at) == kRedzoneByte; };
   char* first = begin;
-  while (first < end && static_cast<std::uint8_t>(*first) == kRedzoneByte) ++first;
+  while (first < end && is_whole(first)) ++first;
   if (first == end) return;
   char* last = end;
-  while (static_cast<std::uint8_t>(last[-1]) == kRedzoneByte) --last;
-  const std::uint64_t from_left = static_cast<std::uint64_t>(first - begin);
-  const std::uint64_t to_right = static_cast<std::uint64_t>(end - last);
-  const bool of_left = right.block == nullptr || (left.block != nullptr && from_left <= to_right);
+  while (is_whole(last - 1)) --last;
+  const bool has_both = left.block != nullptr && right.block != nullptr;
+  char* between = first;
+  while (between < last && !is_whole(between)) ++between;
+  if (has_both && first == begin && last == end && between < last) {
+    report_damage(ErrorSort::WriteBehind, found, begin, between, kRedzoneByte, left.block, left.size);
+    return report_damage(ErrorSort::WriteBefore, found, between, end, kRedzoneByte, right.block, right.size);
+  }
+  const bool of_left = right.block == nullptr || (left.block != nullptr && first - begin <= end - last);
   if (of_left)
     report_damage(ErrorSort::WriteBehind, found, begin, end, kRedzoneByte, left.block, left.size);
   else
