@@ -9,6 +9,7 @@
 
 #include "recorder/check/fill.h"
 #include "recorder/check/gap.h"
+#include "recorder/check/guarded_blocks.h"
 #include "recorder/check/large_blocks.h"
 #include "recorder/check/options.h"
 #include "recorder/check/region.h"
@@ -81,7 +82,8 @@ bool is_busy(const ThreadCache& cache) noexcept { return cache.busy.load(std::me
   void* block = nullptr;
   {
     const Inside inside(cache);
-    block = fits_slot(wish) ? make_small(cache, wish) : make_large(wish, may_grow);
+    if (g_check.guard && is_to_guard(wish)) block = make_guarded(wish);
+    if (block == nullptr) block = fits_slot(wish) ? make_small(cache, wish) : make_large(wish, may_grow);
   }
   if (block == nullptr) [[unlikely]]
     return spill(wish);
@@ -123,6 +125,14 @@ struct Given {
     return given;
   }
   given.place = find_place(address);
+  if (g_check.guard && given.place.found == Found::Nothing) {
+    given.place.guarded = find_guarded(address);
+    if (given.place.guarded == nullptr) return given;
+    given.place.found = Found::Guarded;
+    given.is_live = given.place.guarded->state.load(std::memory_order_relaxed) == BlockState::Live &&
+                    given.place.guarded->user == address;
+    return given;
+  }
   if (given.place.found == Found::Large) {
     given.is_live = given.place.large->state.load(std::memory_order_relaxed) == BlockState::Live &&
                     given.place.large->user == address;
@@ -133,11 +143,14 @@ struct Given {
 [[gnu::always_inline]] inline bool are_redzones_whole(const Given& given) noexcept {
   if (given.place.found == Found::Small) [[likely]]
     return are_redzones_whole(given.place.slot, given.facts);
+  if (given.place.found == Found::Guarded) return is_slack_whole(*given.place.guarded);
   return are_redzones_whole(*given.place.large, given.place.run);
 }
 void report_redzones(const Given& given, FoundAt found) noexcept {
   if (given.place.found == Found::Small)
     report_redzones(given.place.slot, given.facts, found);
+  else if (given.place.found == Found::Guarded)
+    report_slack(*given.place.guarded, found);
   else
     report_redzones(*given.place.large, given.place.run, found);
 }
@@ -146,6 +159,7 @@ unsigned log_of(std::size_t alignment) noexcept {
   return alignment <= 16 ? 0 : static_cast<unsigned>(std::bit_width(alignment)) - 1;
 }
 unsigned log_alignment_of(const Given& given) noexcept {
+  if (given.place.found == Found::Guarded) return given.place.guarded->log_alignment;
   return given.place.found == Found::Small ? given.facts.log_alignment() : given.place.large->log_alignment;
 }
 std::uint64_t alignment_of(const Given& given) noexcept {
@@ -156,6 +170,8 @@ std::uint64_t alignment_of(const Given& given) noexcept {
 void put(ThreadCache& cache, const Given& given) noexcept {
   if (given.place.found == Found::Small)
     put_small(cache, given.place.slot, given.facts);
+  else if (given.place.found == Found::Guarded)
+    put_guarded(*given.place.guarded);
   else
     put_large(given.place.run);
 }
@@ -172,10 +188,12 @@ void put(ThreadCache& cache, const Given& given) noexcept {
 
 [[gnu::noinline, gnu::cold]] void put_nested(const Given& given) noexcept {
   if (given.place.found == Found::Small) put_small_nested(given.place.slot, given.facts);
+  if (given.place.found == Found::Guarded) put_guarded(*given.place.guarded);
   // A large one stays: its lock may be held below us.
 }
 
 std::uint64_t size_of(const Given& given) noexcept {
+  if (given.place.found == Found::Guarded) return given.place.guarded->size;
   return given.place.found == Found::Small ? given.facts.size()
                                            : given.place.large->size.load(std::memory_order_relaxed);
 }
@@ -213,12 +231,14 @@ std::uint64_t size_of(const Given& given) noexcept {
 
 void before_fork() noexcept {
   lock_caches();
+  lock_guarded();
   lock_large();
   lock_small();
 }
 void after_fork() noexcept {
   unlock_small();
   unlock_large();
+  unlock_guarded();
   unlock_caches();
 }
 
@@ -231,6 +251,7 @@ bool start_checks(const AllocatorBehind& behind, bool behind_is_foreign) noexcep
     g_check.on = false;
     return false;
   }
+  if (g_check.guard && !open_guarded(most_address_space() / 2)) g_check.guard = false;
   return true;
 }
 
@@ -258,8 +279,9 @@ void* checked_realloc(void* block, std::size_t size) noexcept {
   }
   if (size > PTRDIFF_MAX) return fail();
   if (!are_redzones_whole(given)) report_redzones(given, FoundAt::Realloc);
-  const bool resized = given.place.found == Found::Small ? resize_small(given.place.slot, given.facts, size)
-                                                         : resize_large(given.place.run, size);
+  const bool resized = given.place.found == Found::Guarded ? false
+                       : given.place.found == Found::Small ? resize_small(given.place.slot, given.facts, size)
+                                                           : resize_large(given.place.run, size);
   if (resized) return block;
   const std::uint64_t old_size = size_of(given);
   void* const moved = make({size, 0, false}, size > old_size);
@@ -301,7 +323,7 @@ std::size_t checked_usable_size(void* block) noexcept {
                                                                                          : 0;
 }
 
-std::uint64_t checked_address_space() noexcept { return g_region.bytes; }
+std::uint64_t checked_address_space() noexcept { return g_region.bytes + guarded_bytes(); }
 
 void checked_thread_ends() noexcept {
   t_ended = true;

@@ -55,6 +55,16 @@ bool read_part(const char* part, CheckOptions& options) noexcept {
   }
   if (const char* value = behind(part, "quarantine="); value != nullptr)
     return read_number(value, 10, std::uint64_t{1} << 40, options.quarantine_bytes);
+  if (const char* value = behind(part, "from="); value != nullptr)
+    return read_number(value, 10, ~std::uint64_t{0}, options.guard_from);
+  if (const char* value = behind(part, "to="); value != nullptr)
+    return read_number(value, 10, ~std::uint64_t{0}, options.guard_to);
+  if (const char* value = behind(part, "side="); value != nullptr) {
+    options.guard_side = is_word(value, "left")     ? GuardSide::Left
+                         : is_word(value, "random") ? GuardSide::Random
+                                                    : GuardSide::Right;
+    return options.guard_side != GuardSide::Right || is_word(value, "right");
+  }
   if (const char* value = behind(part, "on-error="); value != nullptr) {
     options.on_error = is_word(value, "stop")    ? OnError::Stop
                        : is_word(value, "abort") ? OnError::Abort
@@ -69,7 +79,8 @@ bool read_part(const char* part, CheckOptions& options) noexcept {
 bool read_check_options(const char* text, CheckOptions& options) noexcept {
   options = CheckOptions{};
   options.full = is_word(text, "full");
-  if (!options.full && !is_word(text, "check")) return false;
+  options.guard = is_word(text, "guard");
+  if (!options.full && !options.guard && !is_word(text, "check")) return false;
   for (const char* part = next_part(text); *part != 0; part = next_part(part)) {
     if (!read_part(part, options)) return false;
   }

@@ -5,16 +5,21 @@
 
 namespace heaptape::recorder {
 
+// Where a guarded block lies on its pages: an access behind its end is a fault where it lies right, one before its begin where it lies left.
+enum class GuardSide : std::uint8_t { Right, Left, Random };
 enum class OnError : std::uint8_t { Report, Stop, Abort };
 
 struct CheckOptions {
   bool on = false;
-  bool full = false;                  // look at every byte, keep released memory for long
-  bool fill = true;                   // what malloc gives is filled, too
-  std::uint8_t released_byte = 0xbd;  // what released memory is filled with (stomp=)
-  std::uint8_t fresh_byte = 0xbe;     // what memory is filled with that malloc gives (fill=)
-  OnError on_error = OnError::Report; // (on-error=)
-  std::uint64_t quarantine_bytes = 0; // (quarantine=); 0: it follows the heap
+  bool full = false;                                          // look at every byte, keep released memory for long
+  bool fill = true;                                           // what malloc gives is filled, too
+  std::uint8_t released_byte = 0xbd;                          // what released memory is filled with (stomp=)
+  std::uint8_t fresh_byte = 0xbe;                             // what memory is filled with that malloc gives (fill=)
+  bool guard = false;                                         // blocks on pages of their own (mode guard)
+  GuardSide guard_side = GuardSide::Right;                    // (side=)
+  std::uint64_t guard_from = 0, guard_to = ~std::uint64_t{0}; // sizes of the blocks that are guarded (from=, to=)
+  OnError on_error = OnError::Report;                         // (on-error=)
+  std::uint64_t quarantine_bytes = 0;                         // (quarantine=); 0: it follows the heap
 };
 extern constinit CheckOptions g_check;
 

@@ -122,11 +122,13 @@ inline std::uint64_t end_of_content(BlockFacts facts) noexcept {
   return facts.state() == BlockState::Released ? (size + 15) & ~std::uint64_t{15} : size;
 }
 
-enum class Found : std::uint8_t { Nothing, Small, Large };
+struct GuardedBlock;
+enum class Found : std::uint8_t { Nothing, Small, Large, Guarded };
 struct Place {
   Found found = Found::Nothing;
   Slot slot{};
   LargeBlock* large = nullptr;
+  GuardedBlock* guarded = nullptr;
   std::uint32_t run = 0; // its first chunk
 };
 

@@ -4,6 +4,7 @@
 
 #include "recorder/check/fill.h"
 #include "recorder/check/gap.h"
+#include "recorder/check/guarded_blocks.h"
 #include "recorder/check/large_blocks.h"
 #include "recorder/check/region.h"
 #include "recorder/check/report.h"
@@ -61,6 +62,25 @@ void look_at(LargeBlock& block, std::uint32_t run, FoundAt found) noexcept {
   if (!are_zones_whole() && is_damaged(facts_now, are_zones_whole)) report_redzones(block, run, found);
 }
 
+void look_at(GuardedBlock& block, FoundAt found) noexcept {
+  const auto facts_now = [&] { return static_cast<std::uint32_t>(block.state.load(std::memory_order_acquire)); };
+  if (facts_now() != static_cast<std::uint32_t>(BlockState::Live)) return;
+  const auto is_whole = [&] { return is_slack_whole(block); };
+  if (!is_whole() && is_damaged(facts_now, is_whole)) report_slack(block, found);
+}
+
+// Their pages may be closed at any time, but under the lock.
+void look_at_guarded(FoundAt found) noexcept {
+  if (guarded_pages() == 0) return;
+  lock_guarded();
+  for (std::uint32_t page = 1; page < guarded_pages();) {
+    GuardedBlock* const block = guarded_at(page);
+    if (block != nullptr) look_at(*block, found);
+    page += block != nullptr ? block->pages + 1 : 1;
+  }
+  unlock_guarded();
+}
+
 } // namespace
 
 void sweep(FoundAt found) noexcept {
@@ -79,6 +99,7 @@ void sweep(FoundAt found) noexcept {
     look_at(block, run, found);
     run += block.chunks != 0 ? block.chunks : 1;
   }
+  if (found != FoundAt::Crash) look_at_guarded(found);
   note_all_whole(begun);
 }
 

@@ -5,8 +5,8 @@
 
 namespace heaptape::recorder {
 
-// Reports every block whose redzones or fill are damaged. Takes no lock, so it may run while other threads make and release blocks, and
-// in a signal handler.
+// Reports every block whose redzones or fill are damaged. Runs while other threads make and release blocks, and at a crash
+// takes no lock.
 void sweep(FoundAt found) noexcept;
 
 } // namespace heaptape::recorder
