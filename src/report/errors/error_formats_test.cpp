@@ -69,7 +69,7 @@ TEST(ErrorSarif, PlacesAreFilesBelowTheProgramsDirectory) {
 TEST(ErrorSarif, AWriteThatWasFoundAtTheEndIsPlacedAtTheAllocation) {
   ErrorTape tape;
   tape.story.by(1, tape.made.value).make(0x1000, 24);
-  tape.found(ErrorSort::WriteBehind, FoundAt::Exit, 1, 0x1000, 24).stack = StackId();
+  tape.found(ErrorSort::WriteBehind, FoundAt::Exit, 1, 0x1000, 24);
   const std::string sarif = error_sarif(tape.view(), tape.list(), "1.2.3");
   EXPECT_TRUE(contains(sarif, R"("locations":[{"physicalLocation":{"artifactLocation":{"uri":"load.cpp")")) << sarif;
 }

@@ -36,7 +36,7 @@ public:
     add_bytes(error.found);
     add_finder(error);
     if (error.block)
-      add_life(*error.block);
+      add_life(*error.block, error.found);
     else if (error.found.block != 0)
       line("who made the block is not on the tape");
     add_neighbours(error);
@@ -67,7 +67,8 @@ private:
   }
 
   void add_finder(const ErrorContext& error) {
-    if (error.found.stack.value == 0 && is_access(error.kind)) return; // at the end there is no call
+    // What the program did last says nothing about it.
+    if (is_damage(error.kind) && (error.found.stack.value == 0 || error.found.found == FoundAt::Exit)) return;
     if (is_damage(error.kind)) {
       line(said_who_is_not_to_blame_ ? "found here:" : "found here (this call only noticed it, and is not to blame):");
       said_who_is_not_to_blame_ = true;
@@ -81,10 +82,11 @@ private:
     frames(error.found.stack);
   }
 
-  void add_life(const Tenant& block) {
+  void add_life(const Tenant& block, const MemoryError& found) {
     line(fmt::format("allocated here ({}):", maker_words(block, threads())));
     frames(block.owner.stack);
     if (block.ended == LifeEnd::Live) return;
+    if (found.found == FoundAt::Release && block.ender.stack == found.stack) return; // it is the call that found it
     if (block.ended == LifeEnd::Unseen) return line("its release is not on the tape");
     line(fmt::format("{} ({}):", block.ended == LifeEnd::Reallocated ? "given up here" : "released here",
                      ender_words(block, threads())));

@@ -33,9 +33,6 @@ TEST(ErrorText, AWriteBehindABlockIsToldInFull) {
       #0  make  load.cpp:31
       #1  load  load.cpp:12
       #2  main  main.cpp:7
-    released here (free, event 4 at 0.000040 s, thread 1 (first)):
-      #0  use   use it.cpp:5
-      #1  main  main.cpp:7
     block before: 32 bytes at 0xfc0, 32 bytes away, of other program
     block behind: 100 bytes at 0x1040, 40 bytes away, of other program
 
@@ -48,11 +45,11 @@ ERROR SUMMARY: 1 error from 1 context (suppressed: 0 from 0)
 TEST(ErrorText, StacksEndAtTheDepthThatWasAskedFor) {
   ErrorTape tape;
   tape.story.by(1, tape.made.value).make(0x1000, 24);
-  tape.found(ErrorSort::WriteBefore, FoundAt::Exit, 1, 0x1000, 24).stack = StackId();
+  tape.found(ErrorSort::WriteBefore, FoundAt::Exit, 1, 0x1000, 24);
   const std::string text = text_of(tape, 1);
   EXPECT_NE(text.find("make  load.cpp:31\n      … 2 frames more\n"), text.npos) << text;
   EXPECT_NE(text.find("and before the program ended\n    0xffc is 4 bytes before a block"), text.npos) << text;
-  EXPECT_EQ(text.find("found here"), text.npos) << "nobody called: " << text;
+  EXPECT_EQ(text.find("found here"), text.npos) << "the program's end is not to blame: " << text;
 }
 
 TEST(ErrorText, AsManyErrorsAreShownAsWereAskedForAndAllAreCounted) {

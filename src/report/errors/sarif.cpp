@@ -102,8 +102,9 @@ private:
       if (!more.empty()) text += "; " + more;
     message(text + ".");
     json_.field("occurrenceCount", error.count).key("locations").begin_array();
-    // The call that found a write may have no line, and is not to blame for it.
-    if (!location(error.found.stack, {}, 0) && error.block) location(error.block->owner.stack, {}, 0);
+    // The call that found a write may have no line, and is not to blame for it; least of all the program's end.
+    const bool at_end = is_damage(error.kind) && error.found.found == FoundAt::Exit && error.block;
+    if ((at_end || !location(error.found.stack, {}, 0)) && error.block) location(error.block->owner.stack, {}, 0);
     json_.end_array().key("relatedLocations").begin_array();
     if (error.block) {
       location(error.block->owner.stack, "allocated here", 1);
