@@ -24,6 +24,9 @@ def is_of(error, twin, address):
         kept = twin.size - twin.size // 2
         return (error.sort, error.block, error.size) in ((twin.sort, address, twin.size), (twin.sort, address, kept),
                                                          ("write-behind", address, kept))
+    if twin.sort == "write-before" and twin.length >= 16 and error.sort == "write-behind":
+        # All that is between two blocks was written, and it may have been either's fault.
+        return (error.address, error.length) == (address - twin.length, twin.length)
     return (error.sort, error.block, error.size) == (twin.sort, address, twin.size) and twin.length in (0, error.length)
 
 

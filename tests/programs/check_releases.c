@@ -21,6 +21,7 @@ static __thread char a_thread_variable[kRoom];
 
 struct release {
   const struct releaser* releaser;
+  const struct maker* maker;
   const struct twin* twin;
   char* block; // released already where the case is about a second release
   size_t size;
@@ -52,12 +53,12 @@ static void second_later(const struct release* release) {
 static void second_when_reused(const struct release* release) {
   release_good(release);
   for (int i = 0; i < kMostRounds; ++i) {
-    void* const next = hidden(malloc(release->size));
+    void* const next = hidden(release->maker->make(release->size));
     if (next == release->block) {
       release->releaser->release(hidden(release->block));
       break;
     }
-    free(next);
+    release->maker->release(next);
   }
   release_bad(release, release->block);
 }
@@ -135,8 +136,8 @@ static void run_bad(const struct release* release) {
 bool run_release(const struct twin* twin) {
   if (!is(twin->words[0], "release")) return false;
   const size_t size = number_of(twin->words[3]);
-  struct release release = {find_releaser(twin->words[2]), twin, NULL, size};
-  release.block = find_maker(twin->words[4])->make(size);
+  struct release release = {find_releaser(twin->words[2]), find_maker(twin->words[4]), twin, NULL, size};
+  release.block = release.maker->make(size);
   if (release.block == NULL) refuse("no memory for", twin->text);
   if (twin->bad) {
     run_bad(&release);
