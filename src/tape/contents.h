@@ -109,7 +109,7 @@ enum class OddKind : std::uint8_t {
   NotLive = 2,    // it released or reallocated an address at which no block was live
   Mismatch = 3,   // it released a block that functions of another family made
   WrongSize = 4,  // it released a block and gave another size than the block has
-  Unfinished = 5, // a realloc of an address at which no block was live; it never returned
+  Unfinished = 5, // a realloc of an address at which no block was live; it never returned, or gave nothing
 };
 struct OddCall {
   OddKind kind = OddKind::Failed;   // readers may meet others, of later versions

@@ -129,7 +129,7 @@ std::string odd_sentence(const OddFinding& finding) {
   case OddSort::NotKnown:
   case OddSort::Failed: text += ", at which this tape knows of no block"; break;
   }
-  if (call.kind == OddKind::Unfinished) text += "; the call never returned";
+  if (call.kind == OddKind::Unfinished) text += "; the call never returned, or gave nothing";
   return text;
 }
 
@@ -176,7 +176,7 @@ std::string odd_counts_text(const OddCalls& odd) {
             : which == "not_live"   ? count_of(count, "release") + " of what was not a live block"
             : which == "mismatch"   ? count_of(count, "mismatched pair")
             : which == "wrong_size" ? count_of(count, "release") + " with another size"
-            : which == "unfinished" ? count_of(count, "realloc") + " that never returned"
+            : which == "unfinished" ? count_of(count, "realloc") + " of no block"
                                     : with_separators(count) + " more that are only counted";
   }
   return text;
