@@ -141,6 +141,14 @@ def a_block_of_the_parent_that_the_child_writes_over_is_the_childs_error(test):
     equal((outcome.status, all_errors(outcome.tape)), (0, []), "without --follow the child is not looked at")
 
 
+@case
+def a_forked_child_that_is_not_recorded_goes_on_with_the_allocator(test):
+    # It needs more memory for what is known of blocks, and there is nobody who could be told.
+    for many in ("1", "300000"):
+        outcome = checked(test, [program("check_twins"), "good", f"many:{many}"])
+        equal((outcome.status, all_errors(outcome.tape)), (0, []), f"status, and errors, with {many} blocks")
+
+
 def comparable(outcome):
     return outcome.status, *(re.sub(rb"0x[0-9a-f]+", b"ADDRESS", output) for output in (outcome.out, outcome.err))
 

@@ -113,11 +113,30 @@ static void child(const struct twin* twin) {
   if (status != 0) exit(1);
 }
 
+// many:COUNT  Blocks are made by the parent and by its child, and released by the child.
+static void many(const struct twin* twin) {
+  const size_t count = number_of(twin->words[1]);
+  void** const blocks = make_calloc(2 * count * sizeof(void*));
+  for (size_t i = 0; i < count; ++i) blocks[i] = make_malloc(20);
+  say(twin, blocks, count);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    for (size_t i = count; i < 2 * count; ++i) blocks[i] = make_malloc(20);
+    for (size_t i = 0; i < 2 * count; ++i) free(blocks[i]);
+    exit(0);
+  }
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+  for (size_t i = 0; i < count; ++i) free(blocks[i]);
+  free(blocks);
+  if (status != 0) exit(1);
+}
+
 bool run_of_program(const struct twin* twin) {
   static const struct {
     const char* name;
     void (*run)(const struct twin*);
-  } kCases[] = {{"usable", usable}, {"zero", zero}, {"neighbours", neighbours}, {"child", child}};
+  } kCases[] = {{"usable", usable}, {"zero", zero}, {"neighbours", neighbours}, {"child", child}, {"many", many}};
   for (size_t i = 0; i < sizeof kCases / sizeof kCases[0]; ++i) {
     if (strcmp(kCases[i].name, twin->words[0]) == 0) return kCases[i].run(twin), true;
   }

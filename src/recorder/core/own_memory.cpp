@@ -6,6 +6,7 @@
 
 #include "recorder/core/machine.h"
 #include "recorder/core/readable.h"
+#include "recorder/core/recorder.h"
 
 namespace heaptape::recorder {
 
@@ -40,7 +41,8 @@ void note_own_memory(long memory, std::uint64_t bytes) noexcept {
   g_own[number].bytes.store(bytes, std::memory_order_relaxed);
   // In one order for all: either we see the new collector, or it is told of this, too.
   g_own[number].begin.store(static_cast<std::uint64_t>(memory));
-  if (wire::Header* const header = g_header.load(); header != nullptr) tell(*header, number);
+  // A child of fork that is not recorded does not have the header.
+  if (wire::Header* const header = g_header.load(); header != nullptr && is_attached()) tell(*header, number);
 }
 
 void tell_own_memory(wire::Header* header) noexcept {
