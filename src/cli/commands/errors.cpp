@@ -78,10 +78,10 @@ int errors(Arguments arguments) {
   if (wishes.json) wishes.format = "json";
   const Result<TextStyle> style = common.style();
   if (!style) return fail(style.error());
-  Result<Suppressions> suppressions = common.given_suppressions();
-  if (!suppressions) return fail(suppressions.error());
   const Result<TapeView> view = common.open(wishes.tape);
   if (!view) return fail(view.error());
+  Result<Suppressions> suppressions = common.given_suppressions();
+  if (!suppressions) return fail(suppressions.error());
   const ErrorList found = find_errors(view.value(), {.suppressions = &suppressions.value()});
   Output output;
   if (wishes.format == "text" && !wishes.make_suppressions) output.fold_lines();

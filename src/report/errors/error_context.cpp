@@ -1,19 +1,20 @@
 #include "report/errors/error_context.h"
 
+#include "report/pages/memory_errors.h"
 #include "report/pages/odd_calls.h"
 
 namespace heaptape {
 
 const char* error_kind_name(ErrorKind kind) {
   switch (kind) {
-  case ErrorKind::WriteBehind: return "write-behind";
-  case ErrorKind::WriteBefore: return "write-before";
-  case ErrorKind::WriteFreed: return "write-freed";
-  case ErrorKind::ReadOutside: return "read-outside";
-  case ErrorKind::WriteOutside: return "write-outside";
-  case ErrorKind::ReadFreed: return "read-freed";
-  case ErrorKind::WriteIntoFreed: return "write-into-freed";
-  case ErrorKind::WrongAlignment: return "wrong-alignment";
+  case ErrorKind::WriteBehind: return error_sort_name(ErrorSort::WriteBehind);
+  case ErrorKind::WriteBefore: return error_sort_name(ErrorSort::WriteBefore);
+  case ErrorKind::WriteFreed: return error_sort_name(ErrorSort::WriteFreed);
+  case ErrorKind::ReadOutside: return error_sort_name(ErrorSort::ReadOutside);
+  case ErrorKind::WriteOutside: return error_sort_name(ErrorSort::WriteOutside);
+  case ErrorKind::ReadFreed: return error_sort_name(ErrorSort::ReadFreed);
+  case ErrorKind::WriteIntoFreed: return error_sort_name(ErrorSort::WriteIntoFreed);
+  case ErrorKind::WrongAlignment: return error_sort_name(ErrorSort::WrongAlignment);
   case ErrorKind::DoubleFree: return odd_sort_name(OddSort::ReleasedTwice);
   case ErrorKind::FreeInside: return odd_sort_name(OddSort::InsideBlock);
   case ErrorKind::FreeOfStack: return odd_sort_name(OddSort::OnStack);

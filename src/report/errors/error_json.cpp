@@ -5,26 +5,11 @@
 #include "base/number_text.h"
 #include "report/errors/error_words.h"
 #include "report/names/stack_text.h"
+#include "report/pages/memory_errors.h"
 #include "tape/event.h"
 
 namespace heaptape {
 namespace {
-
-// nullptr: unknown.
-const char* found_name(FoundAt found) {
-  switch (found) {
-  case FoundAt::Release: return "release";
-  case FoundAt::Realloc: return "realloc";
-  case FoundAt::Reuse: return "reuse";
-  case FoundAt::Request: return "request";
-  case FoundAt::Exit: return "exit";
-  case FoundAt::Crash: return "crash";
-  case FoundAt::Call: return "call";
-  case FoundAt::Access: return "access";
-  case FoundAt::Unknown: break;
-  }
-  return nullptr;
-}
 
 const char* end_name(LifeEnd end) {
   switch (end) {
@@ -45,7 +30,7 @@ public:
     json_.begin_object().field("number", error.number).field("sort", error_kind_name(error.kind));
     text("headline", error_headline(error, view_.tape().threads()));
     json_.field("count", error.count).field("last_event", error.last_event);
-    if (const char* at = error.release ? "call" : found_name(found.found)) json_.field("found", at);
+    json_.field("found", error.release ? "call" : found_at_name(found.found));
     if (const std::string called = called_function(error); !called.empty()) text("call", called);
     json_.field("event", found.event).field("is_event", error.is_event()).field("time_us", found.time_us);
     json_.field("thread", found.thread.value);
