@@ -27,6 +27,7 @@ std::string chunk_type_name(std::uint8_t type) {
   case ChunkType::Resident: return "RESIDENT";
   case ChunkType::Pages: return "PAGES";
   case ChunkType::MemoryErrors: return "MEMORY ERRORS";
+  case ChunkType::Crash: return "CRASH";
   }
   return "type " + std::to_string(type);
 }

@@ -58,8 +58,9 @@ enum class ChunkType : std::uint8_t {
   Resident = 19,
   Pages = 20,
   MemoryErrors = 21,
+  Crash = 22,
 };
-inline constexpr std::uint8_t kChunkTypes = 22;
+inline constexpr std::uint8_t kChunkTypes = 23;
 
 // "EVENTS", ...; "type 77" for a number without a name.
 std::string chunk_type_name(std::uint8_t type);

@@ -48,6 +48,8 @@ const std::vector<Sample>& TapeReader::samples() const { return state_->tape.sam
 const std::vector<Mark>& TapeReader::marks() const { return state_->tape.marks; }
 const OddCalls& TapeReader::odd_calls() const { return state_->tape.odd_calls; }
 const MemoryErrors& TapeReader::memory_errors() const { return state_->tape.memory_errors; }
+const std::vector<Crash>& TapeReader::crashes() const { return state_->tape.crashes; }
+const Crash* TapeReader::crash() const { return deadly_crash(state_->tape.crashes, state_->tape.summary); }
 const std::vector<Pool>& TapeReader::pools() const { return state_->tape.pools; }
 const Maps& TapeReader::maps() const { return state_->tape.maps; }
 const ResidentFacts& TapeReader::resident() const { return state_->tape.resident; }

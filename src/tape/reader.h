@@ -15,6 +15,7 @@
 #include "base/unique_fd.h"
 #include "tape/contents.h"
 #include "tape/cpu_profile.h"
+#include "tape/crash.h"
 #include "tape/event.h"
 #include "tape/format.h"
 #include "tape/inherited.h"
@@ -53,6 +54,8 @@ public:
   const std::vector<Mark>& marks() const;     // in order
   const OddCalls& odd_calls() const;          // their stacks are on the tape, or 0
   const MemoryErrors& memory_errors() const;  // in the order of the events; their stacks are on the tape, or 0
+  const std::vector<Crash>& crashes() const;  // in order; their stacks are on the tape, or 0
+  const Crash* crash() const;                 // the one that the program died of; nullptr: none is known
   const std::vector<Pool>& pools() const;     // by number; a damaged tape may lack some
   const Maps& maps() const;                   // empty: an older tape, or /proc could not be read
   const ResidentFacts& resident() const;      // empty: an older tape, or the kernel did not say

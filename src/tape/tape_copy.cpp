@@ -32,6 +32,7 @@ Part part_of(const format::ChunkHeader& header) {
   case ChunkType::Pools:
   case ChunkType::OddCalls:
   case ChunkType::MemoryErrors:
+  case ChunkType::Crash:
   case ChunkType::Inherited:
   case ChunkType::RunTimeCode:
   case ChunkType::Resident: return Part::Kept;

@@ -9,6 +9,7 @@
 #include "tape/compression.h"
 #include "tape/contents_codec.h"
 #include "tape/cpu_codec.h"
+#include "tape/crash_codec.h"
 #include "tape/event_decoder.h"
 #include "tape/format.h"
 #include "tape/maps_codec.h"
@@ -70,6 +71,9 @@ public:
     for (MemoryError& error : tape_.memory_errors.errors) {
       if (error.stack.value >= tape_.stacks.size()) error.stack = StackId();
     }
+    for (Crash& crash : tape_.crashes) {
+      if (crash.stack.value >= tape_.stacks.size()) crash.stack = StackId();
+    }
     forget_inherited_releases(tape_);
     std::stable_sort(tape_.odd_calls.calls.begin(), tape_.odd_calls.calls.end(),
                      [](const OddCall& a, const OddCall& b) { return a.event < b.event; });
@@ -101,6 +105,7 @@ private:
     case ChunkType::Pools:
     case ChunkType::OddCalls:
     case ChunkType::MemoryErrors:
+    case ChunkType::Crash:
     case ChunkType::Inherited:
     case ChunkType::Maps:
     case ChunkType::Resident:
@@ -169,6 +174,7 @@ private:
     case ChunkType::Pools: return parse_pools(raw, pools_);
     case ChunkType::OddCalls: return parse_odd_calls(raw, tape_.odd_calls);
     case ChunkType::MemoryErrors: return parse_memory_errors(raw, tape_.memory_errors);
+    case ChunkType::Crash: return parse_crashes(raw, tape_.crashes);
     case ChunkType::Inherited: return add_inherited(chunk.offset, raw);
     case ChunkType::Maps: return parse_maps(raw, tape_.maps);
     case ChunkType::Resident: return parse_residency(raw, tape_.resident);

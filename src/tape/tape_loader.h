@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "tape/contents.h"
 #include "tape/cpu_profile.h"
+#include "tape/crash.h"
 #include "tape/inherited_codec.h"
 #include "tape/maps.h"
 #include "tape/memory_snapshot.h"
@@ -33,6 +34,7 @@ struct LoadedTape {
   std::vector<Pool> pools{};
   OddCalls odd_calls{};
   MemoryErrors memory_errors{};
+  std::vector<Crash> crashes{};
   Maps maps{};
   Snapshots snapshots{};
   std::vector<PagesChunk> pages_chunks{};

@@ -6,6 +6,7 @@
 
 #include "tape/contents_codec.h"
 #include "tape/cpu_codec.h"
+#include "tape/crash_codec.h"
 #include "tape/create_file.h"
 #include "tape/inherited_codec.h"
 #include "tape/maps_codec.h"
@@ -149,6 +150,11 @@ Result<> TapeWriter::add_memory_errors(const MemoryErrors& errors) {
     put_memory_errors({errors.mode, {part.begin(), part.end()}, errors.left_out}, raw_);
     return write_chunk(ChunkType::MemoryErrors);
   });
+}
+
+Result<> TapeWriter::add_crashes(std::span<const Crash> crashes) {
+  put_crashes(crashes, raw_);
+  return write_chunk(ChunkType::Crash);
 }
 
 Result<> TapeWriter::add_maps(std::uint64_t number, const MapsChange& change, const MapNames& names) {

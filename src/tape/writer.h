@@ -14,6 +14,7 @@
 #include "tape/chunk_writer.h"
 #include "tape/contents.h"
 #include "tape/cpu_profile.h"
+#include "tape/crash.h"
 #include "tape/event_encoder.h"
 #include "tape/format.h"
 #include "tape/inherited.h"
@@ -47,7 +48,8 @@ public:
   Result<> add_odd_calls(const OddCalls& odd); // later ones of a tape come later in its events
   // The same. Without errors: what the program ran with, and the number of those left out.
   Result<> add_memory_errors(const MemoryErrors& errors);
-  Result<> add_pools(std::span<const Pool> pools); // a later entry with the same number replaces the earlier one
+  Result<> add_crashes(std::span<const Crash> crashes); // not many
+  Result<> add_pools(std::span<const Pool> pools);      // a later entry with the same number replaces the earlier one
   // `number` counts the moments of the recording, from 0. All of it must fit into one chunk.
   Result<> add_maps(std::uint64_t number, const MapsChange& change, const MapNames& names);
   // Without `look`: the peak alone. All of it must fit into one chunk.

@@ -81,6 +81,8 @@ enum class EventKind : std::uint8_t {
   ThreadEnd = 56, // the thread is about to end
   // What the checks have found: see wire/memory_error.h.
   MemoryError = 57,
+  // The program is about to die of a signal: see wire/crash_record.h.
+  Crash = 58,
   // The process is about to fork and its child will be recorded, too. CLOCK_MONOTONIC in ns: address field bits 0..47, size field the
   // rest. The child says the same number (wire/handshake.h).
   Fork = 60,

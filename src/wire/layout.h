@@ -37,7 +37,7 @@
 namespace heaptape::wire {
 
 inline constexpr std::uint64_t kMagic = 0x31'65'72'69'57'74'48'00; // "\0HtWire1"
-inline constexpr std::uint32_t kVersion = 9;
+inline constexpr std::uint32_t kVersion = 10;
 inline constexpr std::size_t kPage = 4096;
 
 // One record of a ring: 24 bytes, three 8-byte words, written in the order word1, word2, word0.
@@ -220,6 +220,8 @@ struct Config {
   std::uint32_t cpu_hz;  // samples of the CPU profile per second of a thread's CPU time; 0: none until the program asks
   std::uint32_t no_heap; // 1: heap events are not recorded
   std::uint32_t contents_reasons; // of ContentsReason, reason_bit(): the recorder asks for a snapshot then
+  std::uint32_t no_crash_handler; // 1: what the program dies of is not recorded
+  std::uint32_t pad0;
   std::uint64_t contents_signals; // bit N - 1: signal N asks for a snapshot
   std::uint64_t claims;           // offsets from the start of the memory
   std::uint64_t slots;

@@ -52,9 +52,9 @@ the program was not run.
 
 Options can come from the environment too: HEAPTAPE_OUTPUT, HEAPTAPE_FORCE=1,
 HEAPTAPE_QUIET=1, HEAPTAPE_FOLLOW=1, HEAPTAPE_FREE_STACKS=0, HEAPTAPE_MAX_DEPTH,
-HEAPTAPE_MAX_TAPE, HEAPTAPE_ON_FULL, HEAPTAPE_CPU, HEAPTAPE_HEAP=0, HEAPTAPE_ALLOC_FN,
-HEAPTAPE_FREE_FN, HEAPTAPE_SNAPSHOT, HEAPTAPE_SNAPSHOT_LIMIT, HEAPTAPE_WITH_DONTDUMP=1,
-HEAPTAPE_TAPE=0, HEAPTAPE_LOG, HEAPTAPE_MAX_LIVE and so on.
+HEAPTAPE_MAX_TAPE, HEAPTAPE_ON_FULL, HEAPTAPE_CPU, HEAPTAPE_HEAP=0, HEAPTAPE_CRASH=0,
+HEAPTAPE_ALLOC_FN, HEAPTAPE_FREE_FN, HEAPTAPE_SNAPSHOT, HEAPTAPE_SNAPSHOT_LIMIT,
+HEAPTAPE_WITH_DONTDUMP=1, HEAPTAPE_TAPE=0, HEAPTAPE_LOG, HEAPTAPE_MAX_LIVE and so on.
 HEAPTAPE_RUNTIME_DIR is the folder of the sockets by which other commands reach the
 recording ('heaptape ps'). This also records a program that is started without heaptape:
 LD_PRELOAD=/path/to/libheaptape.so PROGRAM.
@@ -243,7 +243,7 @@ int run_recording(Arguments arguments, CheckArguments* checks) {
   OptionTexts texts;
   LiveArguments live;
   std::vector<std::string> alloc_functions, free_functions;
-  bool no_free_stacks = false, no_symbols = false, no_index = false, no_heap = false;
+  bool no_free_stacks = false, no_symbols = false, no_index = false, no_heap = false, no_crash_handler = false;
 
   OptionList list(checks != nullptr ? "check" : "record");
   if (checks != nullptr) checks->add(list);
@@ -274,6 +274,8 @@ int run_recording(Arguments arguments, CheckArguments* checks) {
       "--cpu[=HZ]", texts.cpu,
       "also sample every thread HZ times per second of its CPU time: --cpu=HZ, 1 to 5000 (default: 100)");
   list.flag("--no-heap", no_heap, "record no heap events: with --cpu, only a CPU profile");
+  list.flag("--no-crash-handler", no_crash_handler,
+            "leave signals such as SIGSEGV entirely to the program: a crash is not on the tape");
   list.flag("--no-symbols", no_symbols, "put no function names and lines on the tape");
   list.flag("--no-index", no_index, "build no index at the end; the first report does it instead");
   list.repeated("--alloc-fn FUNCTION", alloc_functions,
@@ -313,6 +315,7 @@ int run_recording(Arguments arguments, CheckArguments* checks) {
     say("--no-heap leaves nothing to record; pass --cpu as well");
     return kTrouble;
   }
+  if (no_crash_handler) collector.crashes = false;
   if (no_symbols) collector.symbols = false;
   if (no_index) collector.index = false;
   if (checks != nullptr) {

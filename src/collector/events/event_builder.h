@@ -22,6 +22,7 @@
 #include "collector/events/begun_calls.h"
 #include "collector/events/cpu_collector.h"
 #include "collector/events/error_collector.h"
+#include "collector/events/crash_collector.h"
 #include "collector/events/mark_collector.h"
 #include "collector/events/odd_collector.h"
 #include "collector/events/paused_blocks.h"
@@ -62,6 +63,7 @@ public:
   OddCollector& odd_calls() { return odd_; }
   ErrorCollector& memory_errors() { return errors_; }
   const ErrorCollector& memory_errors() const { return errors_; }
+  CrashCollector& crashes() { return crashes_; }
   // After the last item: calls that never returned.
   virtual void finish() = 0;
   std::uint64_t reordered() const { return reordered_; }
@@ -82,6 +84,7 @@ protected:
   std::vector<ForkMade> forks_;
   OddCollector odd_;
   ErrorCollector errors_;
+  CrashCollector crashes_;
   std::uint64_t count_ = 0;
   std::uint64_t reordered_ = 0;
   std::uint64_t damaged_ = 0;
@@ -118,6 +121,7 @@ private:
   void note_odd(OddKind kind, const Event& event, std::uint64_t size, const EndedBlock& ended);
   void note_failed(const RingItem& item);
   void note_memory_error(const RingItem& item);
+  void note_crash(const RingItem& item);
   void check_pair(const Event& event, std::uint64_t given_size, const EndedBlock& ended);
   void emit(Event& event, std::uint32_t slot, std::uint64_t time);
   void put_in_front(Event release, Event& of);

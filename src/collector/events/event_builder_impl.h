@@ -136,6 +136,7 @@ template <class Sink>
   case EventKind::MremapFailed: failed_realloc_ = begun_.end(item.slot, EventKind::MremapBegin); break;
   case EventKind::FailedCall: note_failed(item); break;
   case EventKind::MemoryError: note_memory_error(item); break;
+  case EventKind::Crash: note_crash(item); break;
   case EventKind::BecameNew:
     model_.set_family(item.address(), family_of(static_cast<EventKind>(item.size() & 0xff)));
     break;

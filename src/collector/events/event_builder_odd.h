@@ -1,5 +1,5 @@
 // The bodies of EventBuilder that note odd calls: those that failed, and those whose block was made by another family of functions;
-// and what the checks in the program have found. Part of event_builder_impl.h.
+// what the checks in the program have found; and crashes. Part of event_builder_impl.h.
 #pragma once
 
 #include "collector/events/event_builder.h"
@@ -68,6 +68,15 @@ void EventBuilder<Sink>::note_memory_error(const RingItem& item) {
                                                                       .stack = stacks_.fold(item.stack())},
                                                                      clock_);
   if (!sensible) ++damaged_;
+}
+
+template <class Sink>
+void EventBuilder<Sink>::note_crash(const RingItem& item) {
+  const bool good = crashes_.add(marks_.take_text(item.slot, item.address()), {.event = count_,
+                                                                              .time_us = clock_.to_us(item.time()),
+                                                                              .thread = ThreadId(item.thread),
+                                                                              .stack = stacks_.fold(item.stack())});
+  if (!good) ++damaged_;
 }
 
 // What glibc finds wrong with a pointer ends the program inside the real call.

@@ -70,6 +70,7 @@ Result<RecordOptions> options_from_environment(const char* const* environment) {
   read("HEAPTAPE_FREE_STACKS", parse_switch, collector.free_stacks);
   read("HEAPTAPE_CPU", parse_cpu_hz, collector.cpu_hz);
   read("HEAPTAPE_HEAP", parse_switch, collector.heap);
+  read("HEAPTAPE_CRASH", parse_switch, collector.crashes);
   read("HEAPTAPE_SYMBOLS", parse_switch, collector.symbols);
   read("HEAPTAPE_INDEX", parse_switch, collector.index);
   read("HEAPTAPE_MAX_DEPTH", parse_depth, collector.max_depth);
@@ -125,6 +126,7 @@ std::vector<std::string> recorder_variables(const RecordOptions& options, const 
   if (!collector.free_stacks) variables.push_back("HEAPTAPE_FREE_STACKS=0");
   if (collector.cpu_hz != 0) variables.push_back("HEAPTAPE_CPU=" + std::to_string(collector.cpu_hz));
   if (!collector.heap) variables.push_back("HEAPTAPE_HEAP=0");
+  if (!collector.crashes) variables.push_back("HEAPTAPE_CRASH=0");
   if (!collector.symbols) variables.push_back("HEAPTAPE_SYMBOLS=0");
   if (!collector.index) variables.push_back("HEAPTAPE_INDEX=0");
   if (collector.max_depth != wire::kDefaultMaxDepth) {

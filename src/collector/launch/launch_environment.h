@@ -6,6 +6,7 @@
 //   HEAPTAPE_FOLLOW       1: children too (--follow)    HEAPTAPE_FREE_STACKS 0: none for frees (--no-free-stacks)
 //   HEAPTAPE_CPU          samples per second (--cpu)    HEAPTAPE_HEAP        0: no heap events (--no-heap)
 //   HEAPTAPE_SYMBOLS      0: no names (--no-symbols)    HEAPTAPE_INDEX       0: no index (--no-index)
+//   HEAPTAPE_CRASH        0: not what it dies of (--no-crash-handler)
 //   HEAPTAPE_ALLOC_FN     functions, separated by commas (--alloc-fn); HEAPTAPE_FREE_FN (--free-fn)
 //   HEAPTAPE_RUN          folder of the run that a followed program belongs to
 //   HEAPTAPE_SNAPSHOT     when snapshots of memory are taken (--snapshot)

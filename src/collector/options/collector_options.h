@@ -43,6 +43,7 @@ struct CollectorOptions {
   std::uint32_t cpu_hz =
       0;               // samples of the CPU profile per second of CPU time; 0: none until the program asks for them
   bool heap = true;    // record heap events
+  bool crashes = true; // record what the program dies of
   bool quiet = false;  // no summary line; errors are still printed
   bool symbols = true; // put names of functions on the tape at the end
   bool index = true;   // and an index

@@ -236,6 +236,7 @@ void Recording::write_waiting() {
   write_forks();
   write_odd_calls();
   if (!failed()) write_memory_errors(); // else at the end, when a few more bytes are tried
+  write_crashes();
 }
 
 void Recording::write_marks() {
@@ -279,6 +280,13 @@ void Recording::write_memory_errors() {
   check_mode_written_ = true;
   sink_.write_stacks();
   sink_.write([&](TapeWriter& writer) { return writer.add_memory_errors(errors); });
+}
+
+void Recording::write_crashes() {
+  const std::vector<Crash> crashes = builder_->crashes().take();
+  if (crashes.empty()) return;
+  sink_.write_stacks();
+  sink_.write([&](TapeWriter& writer) { return writer.add_crashes(crashes); });
 }
 
 void Recording::write_modules() {

@@ -132,6 +132,7 @@ private:
   void write_forks();
   void write_odd_calls();
   void write_memory_errors();
+  void write_crashes();
   void write_threads(bool all);
   void name_threads();
   void take_thread_names();

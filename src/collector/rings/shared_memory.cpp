@@ -116,6 +116,7 @@ Result<SharedMemory> SharedMemory::create(const CollectorOptions& options) {
   config.contents_reasons = (options.snapshots.exit ? wire::reason_bit(ContentsReason::Exit) : 0) |
                             (options.snapshots.crash ? wire::reason_bit(ContentsReason::Crash) : 0);
   config.contents_signals = options.snapshots.signals;
+  config.no_crash_handler = options.crashes ? 0 : 1;
 
   // Else the kernel would send SIGXFSZ.
   if (config.total_bytes > limit_of(RLIMIT_FSIZE)) {

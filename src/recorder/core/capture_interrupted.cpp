@@ -68,8 +68,9 @@ struct Found {
   bool needs_more = false; // than rules: a signal frame, for one
 };
 
-// The pcs from a frame outward by rules, which are quick.
-Found follow_rules(StackMemory& memory, Frame frame, std::uint64_t* pcs, std::size_t most) noexcept {
+// The pcs from a frame outward by rules, which are quick. Of those beyond `room` only the number.
+Found follow_rules(StackMemory& memory, Frame frame, std::uint64_t* pcs, std::size_t room,
+                   std::size_t most) noexcept {
   Found found;
   Words words(memory, frame.slot);
   RuleEntry* entry = nullptr;
@@ -89,7 +90,8 @@ Found follow_rules(StackMemory& memory, Frame frame, std::uint64_t* pcs, std::si
       found.mark = wire::kRootCut;
       return found;
     }
-    pcs[found.count++] = frame.pc;
+    if (found.count < room) pcs[found.count] = frame.pc;
+    ++found.count;
     doubts = rule.flags & kDoubtful;
     const WalkStep taken = rule_step(words, rule, frame);
     if (taken == WalkStep::Taken) continue;
@@ -110,9 +112,10 @@ Found follow_tables(Walk walk, WalkMemory& memory, std::uint64_t* pcs, std::size
   return found;
 }
 
-} // namespace
+constexpr std::size_t kMostCounted = std::size_t{1} << 22; // a stack of 64 MB can hold that many
 
-std::uint32_t capture_interrupted(ThreadState& thread, const ucontext_t& context) noexcept {
+// `standing`: an address on the stack, at the stack pointer or above it, that can be read.
+CrashStack capture_at(ThreadState& thread, const ucontext_t& context, std::uint64_t standing, bool count_all) noexcept {
   std::uint64_t* const pcs = thread.sample_pcs;
   const std::size_t most = g_recorder.max_depth;
   Walk walk;
@@ -122,7 +125,7 @@ std::uint32_t capture_interrupted(ThreadState& thread, const ucontext_t& context
 
   // A copy: the capture that was interrupted may be using the original.
   StackMemory stack = thread.stack;
-  (void)stack.around(walk.registers[kRsp]);
+  (void)stack.around(standing);
   thread.stack.learn(stack);
   WalkMemory memory{&stack};
   Found outer;
@@ -133,12 +136,58 @@ std::uint32_t capture_interrupted(ThreadState& thread, const ucontext_t& context
     outer.needs_more = walk.exact;
     if (!walk.exact) {
       const Frame caller{walk.pc, walk.registers[kRsp] - 8, walk.registers[kRbp]};
-      outer = follow_rules(stack, caller, pcs + 1, most - 1);
+      outer = follow_rules(stack, caller, pcs + 1, most - 1, count_all ? kMostCounted : most - 1);
     }
     if (outer.needs_more) outer = follow_tables(walk, memory, pcs + 1, most - 1);
     break;
   }
-  return intern_pcs(pcs, 1 + outer.count, outer.mark, true);
+  CrashStack found;
+  found.frames = outer.mark == wire::kRootTooDeep ? 0 : 1 + outer.count;
+  if (outer.count > most - 1) {
+    outer.count = most - 1;
+    outer.mark = wire::kRootTooDeep;
+  }
+  found.stack = intern_pcs(pcs, 1 + outer.count, outer.mark, true);
+  return found;
+}
+
+} // namespace
+
+std::uint32_t capture_interrupted(ThreadState& thread, const ucontext_t& context) noexcept {
+  return capture_at(thread, context, static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_RSP]), false).stack;
+}
+
+CrashStack capture_crashed(ThreadState& thread, const ucontext_t& context) noexcept {
+  constexpr std::uint64_t kPage = 4096, kMostPages = 4096; // a frame may be as large as that
+  auto standing = static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_RSP]);
+  if (!in_sandbox() && !page_is_readable(standing)) {
+    std::uint64_t left = kMostPages;
+    do standing = (standing & ~(kPage - 1)) + kPage;
+    while (--left != 0 && !page_is_readable(standing));
+  }
+  return capture_at(thread, context, standing, true);
+}
+
+SignalFrame find_signal_frame(ThreadState& thread, const ucontext_t& context, std::uint64_t signals) noexcept {
+  constexpr int kMostFrames = 200;     // of a handler
+  constexpr std::size_t kInfo = 304;   // from the context that the kernel leaves: its own is shorter than libc's
+  constexpr std::size_t kInfoBytes = 32; // of the information, that are read
+  Walk walk;
+  read_registers(context, walk);
+  StackMemory stack = thread.stack;
+  (void)stack.around(walk.registers[kRsp]);
+  WalkMemory memory{&stack};
+  for (int i = 0; i < kMostFrames; ++i) {
+    const std::uint64_t at = walk.registers[kRsp];
+    if (full_step(walk, memory) != WalkStep::Taken) return {};
+    if (!walk.exact) continue; // not the frame in which a handler returns to the kernel
+    const auto* info = reinterpret_cast<const siginfo_t*>(at + kInfo);
+    if ((at & 7) != 0 || !page_is_readable(at) || !page_is_readable(at + kInfo + kInfoBytes)) return {};
+    const int signal = info->si_signo;
+    if (signal >= 1 && signal <= 64 && (signals >> (signal - 1) & 1) != 0)
+      return {reinterpret_cast<const ucontext_t*>(at), info};
+  }
+  return {};
 }
 
 } // namespace heaptape::recorder

@@ -143,6 +143,22 @@ bool has_room(const ThreadState& thread) noexcept {
   return false;
 }
 
+bool await_room(const ThreadState& thread, std::uint64_t records) noexcept {
+  constexpr int kLooks = 2000; // of a millisecond each
+  wire::Header& header = *g_recorder.header;
+  const std::uint64_t capacity = thread.ring_mask + 1;
+  for (int i = 0; i < kLooks; ++i) {
+    const std::uint32_t drained = header.drained.load(std::memory_order_acquire);
+    const std::uint64_t taken = thread.slot->taken.load(std::memory_order_acquire); // pairs with the collector's store
+    const std::uint64_t used = thread.slot->reserved.load(std::memory_order_relaxed) - taken;
+    if (used <= capacity && capacity - used >= records) return true;
+    if (used > capacity || capacity < records || !is_attached() || collector_is_gone(header)) return false;
+    wake_collector(header);
+    wait_a_little(header, drained);
+  }
+  return false;
+}
+
 void fill_holes(ThreadState& thread) noexcept {
   const std::uint64_t reserved = thread.slot->reserved.load(std::memory_order_relaxed);
   const std::uint64_t taken = thread.slot->taken.load(std::memory_order_acquire); // pairs with the collector's store

@@ -50,18 +50,27 @@ private:
 // Writes every reserved record that was never finished as "nothing", so that the collector gets past it. One lap of them at most.
 void fill_holes(ThreadState& thread) noexcept;
 
-// False: dropped, and counted.
-inline bool put(ThreadState& thread, EventKind kind, std::uint64_t address, std::uint64_t size,
-                std::uint32_t stack) noexcept {
-  if (thread.slot->reserved.load(std::memory_order_relaxed) >= thread.limit) [[unlikely]] {
-    if (!make_room(thread)) return false;
-  }
+// For a thread that is about to die: waits until there is room for this many records, but not for long. False: there is none.
+[[nodiscard]] bool await_room(const ThreadState& thread, std::uint64_t records) noexcept;
+
+// Where there is known to be room: never waits.
+inline void put_in_room(ThreadState& thread, EventKind kind, std::uint64_t address, std::uint64_t size,
+                        std::uint32_t stack) noexcept {
   const std::uint64_t position = take_one(reinterpret_cast<std::uint64_t*>(&thread.slot->reserved));
   wire::Record& record = thread.ring[position & thread.ring_mask];
   const std::uint64_t phase = wire::phase_of_lap(position >> thread.ring_shift);
   record.word1.store((address & wire::kAddressMask) | (size >> 32) << 48, std::memory_order_relaxed);
   record.word2.store((size & 0xffff'ffffu) | std::uint64_t{stack} << 32, std::memory_order_relaxed);
   record.word0.store(ticks_now() << 8 | phase | static_cast<std::uint8_t>(kind), std::memory_order_release);
+}
+
+// False: dropped, and counted.
+inline bool put(ThreadState& thread, EventKind kind, std::uint64_t address, std::uint64_t size,
+                std::uint32_t stack) noexcept {
+  if (thread.slot->reserved.load(std::memory_order_relaxed) >= thread.limit) [[unlikely]] {
+    if (!make_room(thread)) return false;
+  }
+  put_in_room(thread, kind, address, size, stack);
   return true;
 }
 

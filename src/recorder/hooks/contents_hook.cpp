@@ -1,7 +1,6 @@
 #include "recorder/hooks/contents_hook.h"
 
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -15,7 +14,6 @@
 #include "recorder/core/events.h"
 #include "recorder/core/interrupted_call.h"
 #include "recorder/core/kernel_signal.h"
-#include "recorder/core/own_memory.h"
 #include "recorder/core/recorder.h"
 #include "recorder/core/ring.h"
 #include "recorder/hooks/asking.h"
@@ -35,7 +33,6 @@ using wire::AskerRegister;
 using wire::ContentsReason;
 
 constexpr int kMostIdleWaits = 150; // in which the collector has done nothing for the answer: 15 s
-constexpr std::uint64_t kSignalStackBytes = std::uint64_t{64} << 10;
 
 // What a function keeps for its caller, as heaptape_saving_call leaves it on the stack.
 struct SavedCall {
@@ -181,24 +178,6 @@ void ask_at_end(const SavedCall& call, bool returns) noexcept {
 
 // -------------------------------------------------------------------------------------------------------------- signals
 
-constexpr int kCrashes[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
-constexpr std::uint64_t kEndsWait = signal_bit(SIGINT) | signal_bit(SIGTERM) | signal_bit(SIGQUIT) | signal_bit(SIGHUP);
-
-// An instruction that faults does so again when the handler returns, and nothing is changed by it. Other signals are sent once more.
-bool comes_again(int signal, const siginfo_t& info) noexcept {
-  const bool by_the_code = signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE;
-  return by_the_code && info.si_code > 0;
-}
-
-// As if we had never been there: the program ends, or whatever else is the default, when the handler returns.
-void leave_to_default(int signal, siginfo_t& info) noexcept {
-  (void)set_action(signal, KernelAction{});
-  if (comes_again(signal, info)) return;
-  const long pid = system_call(SYS_getpid), tid = system_call(SYS_gettid);
-  if (system_call(SYS_rt_tgsigqueueinfo, pid, tid, signal, as_long(&info)) != 0)
-    (void)system_call(SYS_tgkill, pid, tid, signal);
-}
-
 void append(char* text, std::size_t& length, const char* more) noexcept {
   const std::size_t size = std::strlen(more);
   std::memcpy(text + length, more, size + 1);
@@ -217,16 +196,12 @@ const char* name_of(int signal) noexcept {
   }
 }
 
-void on_crash(int signal, siginfo_t* info, void* context) noexcept {
-  if (may_ask()) {
-    if (g_check.on) check_all_blocks(FoundAt::Crash);
-    char name[32];
-    std::size_t length = 0;
-    append(name, length, "crash ");
-    append(name, length, name_of(signal));
-    (void)ask(ContentsReason::Crash, name, state_at(*static_cast<ucontext_t*>(context), *info));
-  }
-  leave_to_default(signal, *info);
+// As if we had never been there: the default follows when the handler returns.
+void leave_to_default(int signal, siginfo_t& info) noexcept {
+  (void)set_action(signal, KernelAction{});
+  const long pid = system_call(SYS_getpid), tid = system_call(SYS_gettid);
+  if (system_call(SYS_rt_tgsigqueueinfo, pid, tid, signal, as_long(&info)) != 0)
+    (void)system_call(SYS_tgkill, pid, tid, signal);
 }
 
 void on_request(int signal, siginfo_t* info, void* context) noexcept {
@@ -241,20 +216,6 @@ void on_request(int signal, siginfo_t* info, void* context) noexcept {
 void handle_if_default(int signal, const KernelAction& action) noexcept {
   KernelAction now{};
   if (get_action(signal, now) && is_default(now)) (void)set_action(signal, action);
-}
-
-// A stack that has overflown has no room for a handler.
-void give_main_thread_signal_stack() noexcept {
-  stack_t now{};
-  if (system_call(SYS_sigaltstack, 0, as_long(&now)) != 0 || (now.ss_flags & SS_DISABLE) == 0) return;
-  const long memory = system_call(SYS_mmap, 0, static_cast<long>(kSignalStackBytes), PROT_READ | PROT_WRITE,
-                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory < 0 && memory > -4096) return;
-  note_own_memory(memory, kSignalStackBytes);
-  stack_t own{};
-  own.ss_sp = reinterpret_cast<void*>(memory);
-  own.ss_size = kSignalStackBytes;
-  (void)system_call(SYS_sigaltstack, as_long(&own), 0);
 }
 
 } // namespace
@@ -278,6 +239,15 @@ extern "C" {
 void heaptape_exit_handler(void*);
 }
 
+void ask_at_crash(const siginfo_t& info, const ucontext_t& context) noexcept {
+  if (!may_ask() || (g_recorder.config.contents_reasons & wire::reason_bit(ContentsReason::Crash)) == 0) return;
+  char name[32];
+  std::size_t length = 0;
+  append(name, length, "crash ");
+  append(name, length, name_of(info.si_signo));
+  (void)ask(ContentsReason::Crash, name, state_at(context, info));
+}
+
 void arrange_contents() noexcept {
   const std::uint32_t reasons = g_recorder.config.contents_reasons;
   static constinit bool s_has_exit_handler = false;
@@ -287,10 +257,6 @@ void arrange_contents() noexcept {
     (void)__cxa_atexit(heaptape_exit_handler, nullptr, nullptr);
     (void)__cxa_at_quick_exit(heaptape_exit_handler, nullptr);
     s_has_exit_handler = true;
-  }
-  if ((reasons & wire::reason_bit(ContentsReason::Crash)) != 0) {
-    give_main_thread_signal_stack();
-    for (const int signal : kCrashes) handle_if_default(signal, handler_action(on_crash, kEndsWait));
   }
   for (int signal = 1; signal < NSIG; ++signal) {
     if ((g_recorder.config.contents_signals & signal_bit(signal)) != 0)

@@ -14,6 +14,7 @@
 #include "recorder/core/readable.h"
 #include "recorder/core/recorder.h"
 #include "recorder/hooks/call_around.h"
+#include "recorder/hooks/crash_hook.h"
 #include "recorder/hooks/failed_calls.h"
 #include "recorder/hooks/hook.h"
 #include "recorder/hooks/real.h"
@@ -120,6 +121,7 @@ extern "C" {
   constexpr long kStrictByPrctl = 1, kStrictBySeccomp = 0, kTscTraps = 2;
   if (what != kSetTsc) {
     stop_cpu_profile_for_sandbox(HT_CALL_SITE());
+    arrange_crash_handlers_for_sandbox();
     enter_sandbox();
   }
   // Strict mode takes the TSC away as well.

@@ -28,6 +28,7 @@
 #include "recorder/core/slots.h"
 #include "recorder/hooks/attach.h"
 #include "recorder/hooks/contents_hook.h"
+#include "recorder/hooks/crash_hook.h"
 #include "recorder/hooks/environment.h"
 #include "recorder/hooks/exec_hooks.h"
 #include "recorder/hooks/fork_moment.h"
@@ -171,6 +172,7 @@ void thread_arrived(ThreadState& thread, Caller caller) noexcept {
   g_switch.attached.store(1, std::memory_order_release);
   if (g_recorder.config.no_heap == 0) g_switch.on.store(switch_position(), std::memory_order_release);
   arrange_contents();
+  arrange_crash_handlers();
   reset_cpu_profile();
   start_cpu_profile(g_recorder.config.cpu_hz, HT_CALL_SITE());
   return true;
