@@ -58,7 +58,7 @@ constexpr std::array kCommands{
 };
 
 // Commands of the shell that read well by themselves.
-constexpr std::array kAsked{"explain", "history",  "owner",     "blocks", "events",      "event",     "stack",
+constexpr std::array kAsked{"explain", "crash", "history",  "owner",     "blocks", "events",      "event",     "stack",
                             "live",    "stats",    "threads",   "marks",  "symbol",      "symbolat",  "text",
                             "map",     "arenas",   "mappings",  "pools",  "checkpoints", "scopes",    "snapshots",
                             "bytes",   "refs",     "allrefs",   "trace",  "roots",       "stackinfo", "type",
@@ -79,6 +79,7 @@ constexpr std::string_view kHelp =
   diff TAPE TAPE             what changed between two tapes, or two moments
   budget [TAPE]              check limits: an exit status for CI
   shell [TAPE]               ask about any moment: owner, history, map, ...
+  crash [TAPE]               what the program died of: address, stack, registers
   explain [TAPE] ADDR        what an address is: block, freed block, ...
   history [TAPE] ADDR        every block that ever covered an address
   map [TAPE] [ADDR]          the heap as a picture; also --png and --svg

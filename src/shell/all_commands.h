@@ -12,6 +12,7 @@ extern const Command kEventsCommand, kEventCommand, kStackCommand, kTextCommand;
 extern const Command kCheckpointsCommand, kScopesCommand;                         // checkpoints.cpp
 extern const Command kWhereCommand, kStatsCommand, kThreadsCommand;               // state.cpp
 extern const Command kOwnerCommand, kHistoryCommand;                              // owner.cpp
+extern const Command kCrashCommand;                                               // crash.cpp
 extern const Command kExplainCommand;                                             // explain_command.cpp
 extern const Command kBlocksCommand;                                              // blocks.cpp
 extern const Command kLiveCommand, kTopCommand, kDiffCommand;                     // costs.cpp

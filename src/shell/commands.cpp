@@ -11,15 +11,14 @@ namespace heaptape {
 
 std::span<const Command* const> commands() {
   static constexpr std::array kAll{
-      &kGotoCommand,      &kNextCommand,      &kPreviousCommand, &kLastCommand,        &kFindCommand,
-      &kMarksCommand,     &kPeakCommand,      &kWhereCommand,    &kEventsCommand,      &kEventCommand,
-      &kStackCommand,     &kTextCommand,      &kThreadsCommand,  &kCheckpointsCommand, &kScopesCommand,
-      &kStatsCommand,     &kSymbolCommand,    &kSymbolAtCommand, &kOwnerCommand,       &kHistoryCommand,
-      &kExplainCommand,   &kBlocksCommand,    &kTopCommand,      &kLiveCommand,        &kLeaksCommand,
-      &kDiffCommand,      &kMapCommand,       &kArenasCommand,   &kMappingsCommand,    &kPoolsCommand,
-      &kSnapshotsCommand, &kBytesCommand,     &kRefsCommand,     &kAllRefsCommand,     &kTraceCommand,
-      &kRootsCommand,     &kStackInfoCommand, &kTypeCommand,     &kTypesCommand,       &kRetainedCommand,
-      &kCheckHeapCommand, &kErrorsCommand,    &kSqlCommand,      &kVerifyCommand,      &kHelpCommand,
+      &kGotoCommand,    &kNextCommand,        &kPreviousCommand, &kLastCommand,  &kFindCommand,     &kMarksCommand,
+      &kPeakCommand,    &kWhereCommand,       &kEventsCommand,   &kEventCommand, &kStackCommand,    &kTextCommand,
+      &kThreadsCommand, &kCheckpointsCommand, &kScopesCommand,   &kStatsCommand, &kSymbolCommand,   &kSymbolAtCommand,
+      &kOwnerCommand,   &kHistoryCommand,     &kExplainCommand,  &kCrashCommand, &kBlocksCommand,   &kTopCommand,
+      &kLiveCommand,    &kLeaksCommand,       &kDiffCommand,     &kMapCommand,   &kArenasCommand,   &kMappingsCommand,
+      &kPoolsCommand,   &kSnapshotsCommand,   &kBytesCommand,    &kRefsCommand,  &kAllRefsCommand,  &kTraceCommand,
+      &kRootsCommand,   &kStackInfoCommand,   &kTypeCommand,     &kTypesCommand, &kRetainedCommand, &kCheckHeapCommand,
+      &kErrorsCommand,  &kSqlCommand,         &kVerifyCommand,   &kHelpCommand,
   };
   return kAll;
 }

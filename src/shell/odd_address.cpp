@@ -28,10 +28,11 @@ struct PatternByte {
 constexpr std::array kBytes{
     PatternByte{0xa5, "new memory as jemalloc's and FreeBSD's junk filling leaves it"},
     PatternByte{0x5a, "freed memory as jemalloc's junk filling leaves it"},
-    PatternByte{0xbe, "new memory as AddressSanitizer fills it"},
+    PatternByte{0xbd, "released memory as heaptape check fills it"},
+    PatternByte{0xbe, "memory that was never written, as heaptape check and AddressSanitizer fill it"},
     PatternByte{0xcd, "new memory as debug heaps fill it, or Python's debug allocator"},
     PatternByte{0xdd, "freed memory as debug heaps fill it, or Python's debug allocator"},
-    PatternByte{0xfd, "the fence around a block of a debug heap"},
+    PatternByte{0xfd, "the space between blocks as heaptape check and debug heaps fill it"},
     PatternByte{0xcc, "a local variable that was never set, as debug builds fill it"},
     PatternByte{0xaa, "memory that was never set, as -ftrivial-auto-var-init=pattern and Zig fill it"},
     PatternByte{0xfe, "memory that was never set, as -ftrivial-auto-var-init=pattern fills it"},

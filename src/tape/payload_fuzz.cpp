@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "tape/contents_codec.h"
 #include "tape/cpu_codec.h"
+#include "tape/crash_codec.h"
 #include "tape/event_decoder.h"
 #include "tape/event_encoder.h"
 #include "tape/inherited_codec.h"
@@ -178,6 +179,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::map<std::uint32_t, Pool> pools;
   OddCalls odd, odd_back;
   MemoryErrors errors, errors_back;
+  std::vector<Crash> crashes, crashes_back;
   std::vector<std::byte> payload;
   std::optional<Summary> summary;
   Symbols symbols;
@@ -197,6 +199,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     (void)parse_memory_errors(input, errors);
     put_memory_errors(errors, payload);
     HT_CHECK(parse_memory_errors(payload, errors_back) && errors_back == errors);
+    break;
+  case format::ChunkType::Crash:
+    (void)parse_crashes(input, crashes);
+    put_crashes(crashes, payload);
+    HT_CHECK(parse_crashes(payload, crashes_back) && crashes_back == crashes);
     break;
   case format::ChunkType::Summary: HT_CHECK(parse_summary(input, summary) == summary.has_value()); break;
   case format::ChunkType::Symbols: check_symbols(input, symbols); break;

@@ -21,10 +21,10 @@ struct CrashRecord {
   std::uint32_t was_handled;
   std::uint64_t address; // what follows in siginfo_t: of a fault the address, of a signal that was sent the sender
   std::uint64_t registers[kAskerRegisters]; // by AskerRegister
-  std::uint64_t error;                      // of the page fault: bits 1 and 4 tell a write and a fetch of code from a read
-  std::uint64_t trap;                       // number of the processor's exception
-  std::uint64_t frames;                     // of the whole stack; 0: not counted
-  std::uint32_t byte_count;                 // of `bytes`
+  std::uint64_t error;      // of the page fault: bits 1 and 4 tell a write and a fetch of code from a read
+  std::uint64_t trap;       // number of the processor's exception
+  std::uint64_t frames;     // of the whole stack; 0: not counted
+  std::uint32_t byte_count; // of `bytes`
   std::uint32_t pad0;
   std::uint8_t bytes[kCrashCodeBytes]; // at RIP
 };

@@ -14,7 +14,9 @@
 #include "cli/terminal/console.h"
 #include "cli/terminal/progress.h"
 #include "collector/control/control_client.h"
+#include "report/crash/crash_line.h"
 #include "report/names/finish_tape.h"
+#include "report/names/stack_names.h"
 
 namespace heaptape::cli {
 
@@ -76,6 +78,16 @@ void add_index(const CollectorResult& result) {
   if (const auto added = append_index({result.tape, result.tape_fd.get()}, how); !added) say(added.error().sentence);
 }
 
+// What the program died of is the last thing that is said.
+void add_crash(CollectorResult& result) {
+  if (result.summary.ending != Ending::Killed && result.summary.ending != Ending::Unknown) return;
+  const Result<TapeReader> tape = TapeReader::open(result.tape);
+  if (!tape || tape.value().crash() == nullptr) return;
+  const TapeReader& opened = tape.value();
+  StackNames names(opened.modules(), opened.stacks(), opened.symbols(), NameForm::Short);
+  result.remarks.push_back("died of " + crash_line(opened, names) + ": heaptape crash " + result.tape);
+}
+
 } // namespace
 
 std::vector<std::string> where_command() {
@@ -92,6 +104,7 @@ std::function<void(CollectorResult&)> tape_finisher(const CollectorOptions& opti
     add_inherited(result);
     if (symbols) add_names(result);
     if (index) add_index(result);
+    add_crash(result);
     struct stat facts {};
     if (::fstat(result.tape_fd.get(), &facts) == 0) result.tape_bytes = static_cast<std::uint64_t>(facts.st_size);
   };

@@ -73,9 +73,9 @@ void EventBuilder<Sink>::note_memory_error(const RingItem& item) {
 template <class Sink>
 void EventBuilder<Sink>::note_crash(const RingItem& item) {
   const bool good = crashes_.add(marks_.take_text(item.slot, item.address()), {.event = count_,
-                                                                              .time_us = clock_.to_us(item.time()),
-                                                                              .thread = ThreadId(item.thread),
-                                                                              .stack = stacks_.fold(item.stack())});
+                                                                               .time_us = clock_.to_us(item.time()),
+                                                                               .thread = ThreadId(item.thread),
+                                                                               .stack = stacks_.fold(item.stack())});
   if (!good) ++damaged_;
 }
 

@@ -2,6 +2,7 @@
 
 #include "recorder/core/call_site.h"
 #include "recorder/core/full_unwind.h"
+#include "recorder/core/generated_code.h"
 #include "recorder/core/modules.h"
 #include "recorder/core/recorder.h"
 #include "wire/stack_roots.h"
@@ -69,8 +70,7 @@ struct Found {
 };
 
 // The pcs from a frame outward by rules, which are quick. Of those beyond `room` only the number.
-Found follow_rules(StackMemory& memory, Frame frame, std::uint64_t* pcs, std::size_t room,
-                   std::size_t most) noexcept {
+Found follow_rules(StackMemory& memory, Frame frame, std::uint64_t* pcs, std::size_t room, std::size_t most) noexcept {
   Found found;
   Words words(memory, frame.slot);
   RuleEntry* entry = nullptr;
@@ -112,12 +112,55 @@ Found follow_tables(Walk walk, WalkMemory& memory, std::uint64_t* pcs, std::size
   return found;
 }
 
+bool is_no_code(std::uint64_t pc) noexcept { return find_object(pc).start == 0 && !is_generated_code(pc); }
+bool words_hold(StackMemory& memory, std::uint64_t address) noexcept { return Words(memory, address).holds(address); }
+
 constexpr std::size_t kMostCounted = std::size_t{1} << 22; // a stack of 64 MB can hold that many
 
+// The pcs of the callers of an interrupted instruction.
+struct Callers {
+  StackMemory& stack;
+  std::uint64_t* pcs;
+  std::size_t room;
+  std::size_t most; // that are counted
+};
+
+Found follow_interrupted(Walk walk, const Callers& callers) noexcept {
+  WalkMemory memory{&callers.stack};
+  Found outer;
+  switch (full_step(walk, memory)) {
+  case WalkStep::Ended: break;
+  case WalkStep::Cut: outer.mark = wire::kRootCut; break;
+  case WalkStep::Taken:
+    outer.needs_more = walk.exact;
+    if (!walk.exact) {
+      const Frame caller{walk.pc, walk.registers[kRsp] - 8, walk.registers[kRbp]};
+      outer = follow_rules(callers.stack, caller, callers.pcs, callers.room, callers.most);
+    }
+    if (outer.needs_more) outer = follow_tables(walk, memory, callers.pcs, callers.room);
+    break;
+  }
+  return outer;
+}
+
+// A call of what is no code has put the address behind it on the stack, and nothing else has happened.
+Found follow_wild_call(Walk walk, const Callers& callers) noexcept {
+  const std::uint64_t slot = walk.registers[kRsp];
+  walk.pc = walk.registers[kReturn] = load(slot);
+  walk.registers[kRsp] = slot + 8;
+  walk.exact = false;
+  if (walk.pc == 0 || !may_return_to(*g_recorder.rules.find(walk.pc), walk.pc)) return {0, wire::kRootCut, false};
+  const Frame caller{walk.pc, slot, walk.registers[kRbp]};
+  const Found outer = follow_rules(callers.stack, caller, callers.pcs, callers.room, callers.most);
+  if (!outer.needs_more) return outer;
+  WalkMemory memory{&callers.stack};
+  return follow_tables(walk, memory, callers.pcs, callers.room);
+}
+
 // `standing`: an address on the stack, at the stack pointer or above it, that can be read.
-CrashStack capture_at(ThreadState& thread, const ucontext_t& context, std::uint64_t standing, bool count_all) noexcept {
+CrashStack capture_at(ThreadState& thread, const ucontext_t& context, std::uint64_t standing, bool is_crash) noexcept {
   std::uint64_t* const pcs = thread.sample_pcs;
-  const std::size_t most = g_recorder.max_depth;
+  const std::size_t room = g_recorder.max_depth - 1;
   Walk walk;
   read_registers(context, walk);
   if (const CodeObject object = find_object(walk.pc); object.start != 0) note_module(object);
@@ -127,24 +170,13 @@ CrashStack capture_at(ThreadState& thread, const ucontext_t& context, std::uint6
   StackMemory stack = thread.stack;
   (void)stack.around(standing);
   thread.stack.learn(stack);
-  WalkMemory memory{&stack};
-  Found outer;
-  switch (full_step(walk, memory)) {
-  case WalkStep::Ended: break;
-  case WalkStep::Cut: outer.mark = wire::kRootCut; break;
-  case WalkStep::Taken:
-    outer.needs_more = walk.exact;
-    if (!walk.exact) {
-      const Frame caller{walk.pc, walk.registers[kRsp] - 8, walk.registers[kRbp]};
-      outer = follow_rules(stack, caller, pcs + 1, most - 1, count_all ? kMostCounted : most - 1);
-    }
-    if (outer.needs_more) outer = follow_tables(walk, memory, pcs + 1, most - 1);
-    break;
-  }
+  const Callers callers{stack, pcs + 1, room, is_crash ? kMostCounted : room};
+  const bool is_wild = is_crash && is_no_code(walk.pc) && words_hold(stack, walk.registers[kRsp]);
+  Found outer = is_wild ? follow_wild_call(walk, callers) : follow_interrupted(walk, callers);
   CrashStack found;
   found.frames = outer.mark == wire::kRootTooDeep ? 0 : 1 + outer.count;
-  if (outer.count > most - 1) {
-    outer.count = most - 1;
+  if (outer.count > room) {
+    outer.count = room;
     outer.mark = wire::kRootTooDeep;
   }
   found.stack = intern_pcs(pcs, 1 + outer.count, outer.mark, true);
@@ -169,15 +201,15 @@ CrashStack capture_crashed(ThreadState& thread, const ucontext_t& context) noexc
 }
 
 SignalFrame find_signal_frame(ThreadState& thread, const ucontext_t& context, std::uint64_t signals) noexcept {
-  constexpr int kMostFrames = 200;     // of a handler
-  constexpr std::size_t kInfo = 304;   // from the context that the kernel leaves: its own is shorter than libc's
+  constexpr int kMostOfHandler = 200;    // of a handler
+  constexpr std::size_t kInfo = 304;     // from the context that the kernel leaves: its own is shorter than libc's
   constexpr std::size_t kInfoBytes = 32; // of the information, that are read
   Walk walk;
   read_registers(context, walk);
   StackMemory stack = thread.stack;
   (void)stack.around(walk.registers[kRsp]);
   WalkMemory memory{&stack};
-  for (int i = 0; i < kMostFrames; ++i) {
+  for (int i = 0; i < kMostOfHandler; ++i) {
     const std::uint64_t at = walk.registers[kRsp];
     if (full_step(walk, memory) != WalkStep::Taken) return {};
     if (!walk.exact) continue; // not the frame in which a handler returns to the kernel

@@ -205,7 +205,8 @@ bool wants_crash_handler() noexcept {
   return is_attached() && g_recorder.config.no_crash_handler == 0 && !in_sandbox() && is_recorded_process();
 }
 
-bool set_crash_handler(int signal) noexcept { return set_action(signal, handler_action(on_crash, kEndsWait | kFaults)); }
+KernelAction crash_action() noexcept { return handler_action(on_crash, kEndsWait | kFaults); }
+bool set_crash_handler(int signal) noexcept { return set_action(signal, crash_action()); }
 
 const void* own_signal_stack() noexcept { return g_signal_stack; }
 

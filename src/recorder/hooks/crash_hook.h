@@ -27,7 +27,8 @@ constexpr bool is_crash_signal(int signal) noexcept {
 [[nodiscard]] bool is_crash_handler(const void* handler) noexcept;
 // Whether ours is to stand in this process where the program asks for the default.
 [[nodiscard]] bool wants_crash_handler() noexcept;
-// Puts it there.
+// It, and how to put it there.
+[[nodiscard]] KernelAction crash_action() noexcept;
 bool set_crash_handler(int signal) noexcept;
 // The signal stack that the main thread got from us; null: none.
 [[nodiscard]] const void* own_signal_stack() noexcept;

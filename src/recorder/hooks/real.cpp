@@ -223,6 +223,11 @@ constinit RealFunctions g_real{
     .setrlimit = nullptr,
     .prlimit = nullptr,
     .exit_now = nullptr,
+    .sigaction = nullptr,
+    .signal = nullptr,
+    .sysv_signal = nullptr,
+    .sigset = nullptr,
+    .sigaltstack = nullptr,
 };
 
 extern "C" {
@@ -319,6 +324,11 @@ void find_real_functions() noexcept {
   look_up(found.setrlimit, "setrlimit");
   look_up(found.prlimit, "prlimit");
   look_up(found.exit_now, "_exit");
+  look_up(found.sigaction, "sigaction");
+  look_up(found.signal, "signal");
+  look_up(found.sysv_signal, "__sysv_signal");
+  look_up(found.sigset, "sigset");
+  look_up(found.sigaltstack, "sigaltstack");
   look_up(heaptape_real_prctl, "prctl");
   look_up(heaptape_real_syscall, "syscall");
   look_up(heaptape_real_dlopen, "dlopen");

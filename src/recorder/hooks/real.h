@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/types.h>
@@ -50,6 +51,11 @@ struct RealFunctions {
   int (*setrlimit)(int, const rlimit*);
   int (*prlimit)(pid_t, int, const rlimit*, rlimit*);
   void (*exit_now)(int); // _exit
+  int (*sigaction)(int, const struct sigaction*, struct sigaction*);
+  sighandler_t (*signal)(int, sighandler_t);
+  sighandler_t (*sysv_signal)(int, sighandler_t);
+  sighandler_t (*sigset)(int, sighandler_t);
+  int (*sigaltstack)(const stack_t*, stack_t*);
 };
 
 // Before they have been looked up, the entries lead to functions that look them up.

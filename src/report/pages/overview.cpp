@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/number_text.h"
+#include "report/crash/crash_line.h"
 #include "report/figures/worst_text.h"
 #include "report/leaks/leak_text.h"
 #include "report/pages/loss_text.h"
@@ -26,7 +27,10 @@ std::string command_of_run(const TapeReader& tape) {
   return command != tape.meta().end() ? command_text(split_command(command->second)) : std::string();
 }
 
-std::string ending_of_run(const TapeReader& tape, bool is_running) {
+std::string ending_of_run(const TapeView& view, bool is_running) {
+  const TapeReader& tape = view.tape();
+  if (const std::string crash = crash_line(tape, view.names()); !crash.empty())
+    return "died of " + crash + "; 'heaptape crash " + printable(view.path()) + "' explains it";
   if (!tape.summary()) return is_running ? "not yet: it is still running" : ending_text({}, false);
   const Summary& summary = *tape.summary();
   const bool well = summary.ending == Ending::Exited && summary.ending_detail == 0 && summary.note.empty();
@@ -150,7 +154,7 @@ Overview make_overview(const TapeView& view, const OverviewRequest& request) {
   Overview overview;
   overview.command = command_of_run(view.tape());
   overview.is_running = request.is_running && !view.tape().summary();
-  overview.ending = ending_of_run(view.tape(), request.is_running);
+  overview.ending = ending_of_run(view, request.is_running);
   const Findings& findings = view.findings();
   overview.memory = make_memory_page(view, request.filter, request.show_runtime);
   for (const ThreadFigures& thread : findings.by_thread) {
