@@ -200,7 +200,8 @@ CrashStack capture_crashed(ThreadState& thread, const ucontext_t& context) noexc
   return capture_at(thread, context, standing, true);
 }
 
-SignalFrame find_signal_frame(ThreadState& thread, const ucontext_t& context, std::uint64_t signals) noexcept {
+SignalFrame find_signal_frame(ThreadState& thread, const ucontext_t& context,
+                              bool (*is_meant)(const SignalFrame&)) noexcept {
   constexpr int kMostOfHandler = 200;    // of a handler
   constexpr std::size_t kInfo = 304;     // from the context that the kernel leaves: its own is shorter than libc's
   constexpr std::size_t kInfoBytes = 32; // of the information, that are read
@@ -213,11 +214,9 @@ SignalFrame find_signal_frame(ThreadState& thread, const ucontext_t& context, st
     const std::uint64_t at = walk.registers[kRsp];
     if (full_step(walk, memory) != WalkStep::Taken) return {};
     if (!walk.exact) continue; // not the frame in which a handler returns to the kernel
-    const auto* info = reinterpret_cast<const siginfo_t*>(at + kInfo);
     if ((at & 7) != 0 || !page_is_readable(at) || !page_is_readable(at + kInfo + kInfoBytes)) return {};
-    const int signal = info->si_signo;
-    if (signal >= 1 && signal <= 64 && (signals >> (signal - 1) & 1) != 0)
-      return {reinterpret_cast<const ucontext_t*>(at), info};
+    const SignalFrame frame{reinterpret_cast<const ucontext_t*>(at), reinterpret_cast<const siginfo_t*>(at + kInfo)};
+    if (is_meant(frame)) return frame;
   }
   return {};
 }

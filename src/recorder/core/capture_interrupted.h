@@ -21,13 +21,13 @@ struct CrashStack {
 // The same for a thread whose stack pointer may lead to no memory.
 [[nodiscard]] CrashStack capture_crashed(ThreadState& thread, const ucontext_t& context) noexcept;
 
-// Of a handler of a signal: what the kernel left on the stack for an outer handler, of one of these signals (bit N - 1), whose call this one
-// lies in. Null: there is none.
+// Of a handler of a signal: what the kernel left on the stack for an outer handler, whose call this one lies in, and of which `is_meant` says
+// so. `info` is what the kernel said of the signal only if the handler asked for that, else anything. Null: there is none.
 struct SignalFrame {
   const ucontext_t* context = nullptr;
   const siginfo_t* info = nullptr;
 };
 [[nodiscard]] SignalFrame find_signal_frame(ThreadState& thread, const ucontext_t& context,
-                                            std::uint64_t signals) noexcept;
+                                            bool (*is_meant)(const SignalFrame&)) noexcept;
 
 } // namespace heaptape::recorder

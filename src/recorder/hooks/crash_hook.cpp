@@ -63,6 +63,9 @@ void leave_to_default(int signal, siginfo_t& info) noexcept {
   }
   (void)set_action(signal, KernelAction{});
   if (comes_again(signal, info)) return;
+  // Until the handler returns, so that it ends what was interrupted.
+  const std::uint64_t bit = signal_bit(signal);
+  (void)system_call(SYS_rt_sigprocmask, SIG_BLOCK, as_long(&bit), 0, sizeof bit);
   const long pid = system_call(SYS_getpid), tid = system_call(SYS_gettid);
   if (system_call(SYS_rt_tgsigqueueinfo, pid, tid, signal, as_long(&info)) != 0)
     (void)system_call(SYS_tgkill, pid, tid, signal);
@@ -71,6 +74,49 @@ void leave_to_default(int signal, siginfo_t& info) noexcept {
 bool may_record() noexcept {
   // A child of vfork runs in our memory. In a sandbox it cannot be told apart, but it hardly begins there.
   return is_attached() && (in_sandbox() || is_recorded_process());
+}
+
+// What the processor said of a thread's last fault, as the kernel keeps it with every context. It counts only where the thread stands at the
+// instruction that faulted; 0: it does not, or there was no fault.
+int faulted_at(const ucontext_t& context) noexcept {
+  constexpr std::uint64_t kDivide = 0, kUndefined = 6, kProtection = 13, kPageFault = 14;
+  const auto* code = reinterpret_cast<const volatile std::uint8_t*>(context.uc_mcontext.gregs[REG_RIP]);
+  const auto trap = static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_TRAPNO]);
+  if (trap == kPageFault) { // also of a jump to where no code is
+    constexpr std::uint64_t kFetch = 16;
+    if ((static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_ERR]) & kFetch) != 0) return SIGSEGV;
+  }
+  if (code[-2] == 0x0f && code[-1] == 0x05) return 0; // behind a system call
+  switch (trap) {
+  case kPageFault:
+  case kProtection: return SIGSEGV;
+  case kUndefined: return SIGILL;
+  case kDivide: {
+    const std::size_t prefixes = (code[0] == 0x66) + ((code[code[0] == 0x66 ? 1 : 0] & 0xf0) == 0x40);
+    const std::uint8_t opcode = code[prefixes];
+    constexpr std::uint8_t kDividing = 0x30; // in the middle of the byte behind it: div and idiv are 6 and 7
+    return (opcode == 0xf6 || opcode == 0xf7) && (code[prefixes + 1] & kDividing) == kDividing ? SIGFPE : 0;
+  }
+  default: return 0;
+  }
+}
+
+// As the kernel has said it of that fault.
+void take_fault(wire::CrashRecord& record, const ucontext_t& context, int signal) noexcept {
+  constexpr std::uint64_t kPageFault = 14, kPresent = 1;
+  constexpr std::int32_t kByKernel = 0x80;
+  record.signal = static_cast<std::uint32_t>(signal);
+  record.was_handled = 1;
+  record.address = static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_RIP]);
+  record.code = kByKernel;
+  if (signal == SIGILL) record.code = ILL_ILLOPN;
+  if (signal == SIGFPE) record.code = FPE_INTDIV;
+  if (signal != SIGSEGV && signal != SIGBUS) return;
+  record.address = 0;
+  if (record.trap != kPageFault) return;
+  record.address = static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_CR2]);
+  const std::int32_t of_segment = (record.error & kPresent) != 0 ? SEGV_ACCERR : SEGV_MAPERR;
+  record.code = signal == SIGBUS ? static_cast<std::int32_t>(BUS_ADRERR) : of_segment;
 }
 
 // What is done under the guard.
@@ -82,29 +128,48 @@ struct Reading {
   std::uint32_t stack = 0;
 };
 
-void take_facts(wire::CrashRecord& record, const siginfo_t& info, const ucontext_t& context) noexcept {
-  record.signal = static_cast<std::uint32_t>(info.si_signo);
-  record.code = info.si_code;
-  std::memcpy(&record.address, reinterpret_cast<const char*>(&info) + kDetail, sizeof record.address);
+void take_registers(wire::CrashRecord& record, const ucontext_t& context) noexcept {
   for (std::size_t i = 0; i < wire::kAskerRegisters; ++i)
     record.registers[i] = static_cast<std::uint64_t>(context.uc_mcontext.gregs[i]);
   record.error = static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_ERR]);
   record.trap = static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_TRAPNO]);
 }
+void take_facts(wire::CrashRecord& record, const siginfo_t& info, const ucontext_t& context) noexcept {
+  record.signal = static_cast<std::uint32_t>(info.si_signo);
+  record.code = info.si_code;
+  std::memcpy(&record.address, reinterpret_cast<const char*>(&info) + kDetail, sizeof record.address);
+  take_registers(record, context);
+}
+
+bool is_of_fault(const SignalFrame& frame) noexcept {
+  const int said = frame.info->si_signo;
+  const bool of_other = said >= 1 && said < NSIG && !is_crash_signal(said) && frame.info->si_errno == 0;
+  return !of_other && faulted_at(*frame.context) != 0;
+}
 
 // A handler of the program's own had the signal first, and then raised one itself: what counts is what it was called for.
 void read_outer_signal(void* given) noexcept {
   auto& reading = *static_cast<Reading*>(given);
-  const SignalFrame outer = find_signal_frame(reading.thread, reading.context, kCrashSignalBits);
+  const SignalFrame outer = find_signal_frame(reading.thread, reading.context, is_of_fault);
   if (outer.context == nullptr) return;
+  const auto fault_address = static_cast<std::uint64_t>(outer.context->uc_mcontext.gregs[REG_CR2]);
+  const bool is_bus = outer.info->si_signo == SIGBUS && as_address(outer.info->si_addr) == fault_address;
   wire::CrashRecord record{};
-  take_facts(record, *outer.info, *outer.context);
-  record.was_handled = 1;
+  take_registers(record, *outer.context);
+  take_fault(record, *outer.context, is_bus ? SIGBUS : faulted_at(*outer.context));
   if (record.signal != reading.record.signal) record.ended_by = reading.record.signal;
   const CrashStack found = capture_crashed(reading.thread, *outer.context);
   record.frames = found.frames;
   reading.record = record;
   reading.stack = found.stack;
+}
+
+// It raised the same signal again, which was blocked until it returned: the thread stands where it had faulted.
+void read_place(void* given) noexcept {
+  auto& reading = *static_cast<Reading*>(given);
+  const int signal = static_cast<int>(reading.record.signal), faulted = faulted_at(reading.context);
+  if (faulted == signal || (faulted == SIGSEGV && signal == SIGBUS))
+    take_fault(reading.record, reading.context, signal);
 }
 
 void read_stack(void* given) noexcept {
@@ -154,8 +219,14 @@ void put_record(Reading& reading) noexcept {
 void record_crash(ThreadState& thread, const siginfo_t& info, const ucontext_t& context) noexcept {
   Reading reading{.thread = thread, .info = info, .context = context};
   take_facts(reading.record, info, context);
-  if (is_sent(info)) (void)guarded(read_outer_signal, reading);
-  if (reading.record.was_handled == 0) (void)guarded(read_stack, reading);
+  const bool by_itself = is_sent(info) && (in_sandbox() || info.si_pid == system_call(SYS_getpid));
+  if (by_itself) (void)guarded(read_place, reading);
+  bool has_stack = false;
+  if (by_itself && reading.record.was_handled == 0) {
+    (void)guarded(read_outer_signal, reading);
+    has_stack = reading.record.was_handled != 0;
+  }
+  if (!has_stack) (void)guarded(read_stack, reading);
   (void)guarded(read_code, reading);
   if (is_busy(thread)) return put_record(reading); // a hook was interrupted
   const Busy busy(thread, thread.entry_slot);
@@ -205,7 +276,11 @@ bool wants_crash_handler() noexcept {
   return is_attached() && g_recorder.config.no_crash_handler == 0 && !in_sandbox() && is_recorded_process();
 }
 
-KernelAction crash_action() noexcept { return handler_action(on_crash, kEndsWait | kFaults); }
+KernelAction crash_action() noexcept {
+  KernelAction action = handler_action(on_crash, kEndsWait | kFaults);
+  action.flags |= SA_NODEFER; // a fault under the guard is to come here again
+  return action;
+}
 bool set_crash_handler(int signal) noexcept { return set_action(signal, crash_action()); }
 
 const void* own_signal_stack() noexcept { return g_signal_stack; }
