@@ -58,11 +58,11 @@ constexpr std::array kCommands{
 };
 
 // Commands of the shell that read well by themselves.
-constexpr std::array kAsked{"explain", "crash", "history",  "owner",     "blocks", "events",      "event",     "stack",
-                            "live",    "stats",    "threads",   "marks",  "symbol",      "symbolat",  "text",
-                            "map",     "arenas",   "mappings",  "pools",  "checkpoints", "scopes",    "snapshots",
-                            "bytes",   "refs",     "allrefs",   "trace",  "roots",       "stackinfo", "type",
-                            "types",   "retained", "check-heap"};
+constexpr std::array kAsked{"explain",   "crash", "history",  "owner",     "blocks", "events",      "event",
+                            "stack",     "live",  "stats",    "threads",   "marks",  "symbol",      "symbolat",
+                            "text",      "map",   "arenas",   "mappings",  "pools",  "checkpoints", "scopes",
+                            "snapshots", "bytes", "refs",     "allrefs",   "trace",  "roots",       "stackinfo",
+                            "type",      "types", "retained", "check-heap"};
 
 constexpr std::string_view kHelp =
     R"(heaptape records every heap event of a program onto a tape and plays it back.

@@ -119,12 +119,12 @@ private:
     return values.empty() ? text : text + ", with " + values;
   }
 
-  // Of a deep stack both ends say nothing that the first lines do not.
+  // The rest of a deep stack says nothing that its first lines do not.
   std::string stack_text() {
-    constexpr std::size_t kMostLines = 60;
+    const std::size_t most_lines = fault_.kind == FaultKind::StackOverflow ? 16 : 60;
     const std::string all = session_.stacks().frames(crash_.stack, "  ", session_.style);
     std::size_t lines = 0, end = 0;
-    while (lines < kMostLines && end < all.size()) {
+    while (lines < most_lines && end < all.size()) {
       end = std::min(all.find('\n', end), all.size() - 1) + 1;
       ++lines;
     }

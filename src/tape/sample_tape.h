@@ -35,6 +35,17 @@ struct SampleTape {
   std::vector<Event> events;
   std::vector<std::uint64_t> allocated_at; // beside events
   OddCalls odd;
+  std::vector<Crash> crashes{{.signal = 9,
+                              .code = 1,
+                              .event = 9,
+                              .time_us = 11,
+                              .thread = ThreadId(2),
+                              .stack = StackId(3),
+                              .address = 0x18,
+                              .error = 4,
+                              .trap = 14,
+                              .frames = 2,
+                              .bytes = "\x48\x8b\x47\x18"}};
   MemoryErrors errors;
   Summary summary;
   Symbols symbols;
@@ -241,7 +252,8 @@ struct SampleTape {
     }
     if (!encoder.empty()) HT_CHECK(writer.add_events(encoder).ok());
     HT_CHECK(writer.add_threads(threads).ok() && writer.add_samples(samples).ok() && writer.add_symbols(symbols).ok() &&
-             writer.add_odd_calls(odd).ok() && writer.add_memory_errors(errors).ok());
+             writer.add_odd_calls(odd).ok() && writer.add_memory_errors(errors).ok() &&
+             writer.add_crashes(crashes).ok());
     if (with == With::Memory) {
       PagePacker packer;
       std::vector<std::byte> payload;

@@ -53,6 +53,8 @@ TEST(Tape, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(encode_symbols(reader.symbols()), encode_symbols(sample.symbols));
   expect_maps(reader.maps(), sample);
   EXPECT_EQ(reader.memory_errors(), sample.errors);
+  EXPECT_EQ(reader.crashes(), sample.crashes);
+  EXPECT_EQ(reader.crash(), &reader.crashes()[0]); // of the signal that the summary names
   EXPECT_TRUE(reader.damage().empty());
   EXPECT_EQ(reader.unknown_chunks(), 0u);
 }

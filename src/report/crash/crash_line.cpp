@@ -22,7 +22,9 @@ bool is_library(std::string_view module) {
 
 CrashSite crash_site(StackNames& names, StackId stack) {
   const std::vector<FrameId> frames = names.frames_of(stack);
-  for (std::size_t i = 0; i < frames.size(); ++i) {
+  // Where a wild jump led to is nobody's code.
+  const bool in_nothing = frames.size() > 1 && names[frames[0]].module == nullptr && !names.is_run_time(frames[0]);
+  for (std::size_t i = in_nothing ? 1 : 0; i < frames.size(); ++i) {
     if (!is_library(names.text(names[frames[i]].module_name))) return {frames[i], i != 0};
   }
   return {frames.empty() ? std::nullopt : std::optional(frames.front()), false};
