@@ -48,7 +48,7 @@ def explain_finds_who_freed_the_block_behind_a_dangling_pointer(test):
     text = demand("explain", tape, hex(facts["second"] + 48))
     check(re.match(r"0x[0-9a-f]+ is 48 bytes into a 56-byte block freed .* earlier\n", text), text)
     check("not reused since" in text, text)
-    check("ended  killed by SIGSEGV; 'heaptape explain ADDR'" in demand("report", tape), "the report says how to go on")
+    check("ended  died of SIGSEGV in main (crash_story.cpp:" in demand("report", tape), "the report says how to go on")
 
 
 @case

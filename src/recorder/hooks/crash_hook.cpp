@@ -141,10 +141,12 @@ void take_facts(wire::CrashRecord& record, const siginfo_t& info, const ucontext
   take_registers(record, context);
 }
 
+// Where a handler did not ask for it, what the kernel says of the signal is what the stack held before.
 bool is_of_fault(const SignalFrame& frame) noexcept {
-  const int said = frame.info->si_signo;
-  const bool of_other = said >= 1 && said < NSIG && !is_crash_signal(said) && frame.info->si_errno == 0;
-  return !of_other && faulted_at(*frame.context) != 0;
+  const siginfo_t& info = *frame.info;
+  const bool was_sent = (info.si_code == SI_USER || info.si_code == SI_TKILL || info.si_code == SI_QUEUE) &&
+                        info.si_pid > 0 && info.si_signo >= 1 && info.si_signo < NSIG;
+  return !(was_sent && !is_crash_signal(info.si_signo)) && faulted_at(*frame.context) != 0;
 }
 
 // A handler of the program's own had the signal first, and then raised one itself: what counts is what it was called for.
