@@ -141,13 +141,7 @@ void take_facts(wire::CrashRecord& record, const siginfo_t& info, const ucontext
   take_registers(record, context);
 }
 
-// Where a handler did not ask for it, what the kernel says of the signal is what the stack held before.
-bool is_of_fault(const SignalFrame& frame) noexcept {
-  const siginfo_t& info = *frame.info;
-  const bool was_sent = (info.si_code == SI_USER || info.si_code == SI_TKILL || info.si_code == SI_QUEUE) &&
-                        info.si_pid > 0 && info.si_signo >= 1 && info.si_signo < NSIG;
-  return !(was_sent && !is_crash_signal(info.si_signo)) && faulted_at(*frame.context) != 0;
-}
+bool is_of_fault(const SignalFrame& frame) noexcept { return faulted_at(*frame.context) != 0; }
 
 // A handler of the program's own had the signal first, and then raised one itself: what counts is what it was called for.
 void read_outer_signal(void* given) noexcept {
