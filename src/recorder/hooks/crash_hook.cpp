@@ -54,13 +54,23 @@ bool comes_again(int signal, const siginfo_t& info) noexcept {
   return by_the_code && !is_sent(info);
 }
 
-// As if we had never been there: the program ends, or whatever else is the default, when the handler returns.
-void leave_to_default(int signal, siginfo_t& info) noexcept {
-  if (in_sandbox()) { // the handler has been taken away already, see arrange_crash_handlers_for_sandbox()
-    if (!comes_again(signal, info) && info.si_code == SI_TKILL && t_thread != nullptr) // raise() is not forbidden
-      (void)system_call(SYS_tgkill, info.si_pid, t_thread->tid, signal);
-    return;
+// In a sandbox no system call is safe, but the handler has been taken away already: see arrange_crash_handlers_for_sandbox().
+void leave_to_default_in_sandbox(int signal, const siginfo_t& info, ucontext_t& context) noexcept {
+  constexpr int kBySeccomp = 1, kByKernel = 0x80;
+  auto& pc = context.uc_mcontext.gregs[REG_RIP];
+  if (comes_again(signal, info)) return;
+  if (signal == SIGSYS && info.si_code == kBySeccomp) {
+    pc -= 2; // the call that is forbidden, once more
+  } else if (signal == SIGTRAP && info.si_code == kByKernel) {
+    pc -= 1; // int3
+  } else if (t_thread != nullptr) {
+    (void)system_call(SYS_tgkill, g_recorder.main_tid, t_thread->tid, signal);
   }
+}
+
+// As if we had never been there: the program ends, or whatever else is the default, when the handler returns.
+void leave_to_default(int signal, siginfo_t& info, ucontext_t& context) noexcept {
+  if (in_sandbox()) return leave_to_default_in_sandbox(signal, info, context);
   (void)set_action(signal, KernelAction{});
   if (comes_again(signal, info)) return;
   // Until the handler returns, so that it ends what was interrupted.
@@ -232,7 +242,7 @@ void record_crash(ThreadState& thread, const siginfo_t& info, const ucontext_t& 
 void on_crash(int signal, siginfo_t* info, void* context) noexcept {
   auto& interrupted = *static_cast<ucontext_t*>(context);
   if (t_in_handler) {
-    if (t_guarded == 0 || is_sent(*info)) return leave_to_default(signal, *info);
+    if (t_guarded == 0 || is_sent(*info)) return leave_to_default(signal, *info, interrupted);
     std::uint64_t place = 0;
     std::memcpy(&place, reinterpret_cast<const void*>(t_guarded), sizeof place);
     interrupted.uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(place);
@@ -247,7 +257,7 @@ void on_crash(int signal, siginfo_t* info, void* context) noexcept {
     if (is_attached()) ask_at_crash(*info, interrupted);
     t_in_handler = false;
   }
-  leave_to_default(signal, *info);
+  leave_to_default(signal, *info, interrupted);
 }
 
 // A stack that has overflown has no room for a handler.
