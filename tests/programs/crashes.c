@@ -50,13 +50,15 @@ static int is(const char* name, const char* wanted) { return strcmp(name, wanted
 static int tell_signals(void) {
   for (int number = 1; number < 32; ++number) {
     struct sigaction action;
-    if (sigaction(number, NULL, &action) == 0) printf("%d %d %x\n", number, action.sa_handler == SIG_DFL, action.sa_flags);
+    if (sigaction(number, NULL, &action) == 0)
+      printf("%d %d %x\n", number, action.sa_handler == SIG_DFL, action.sa_flags);
   }
   struct sigaction mine = {.sa_handler = SIG_DFL, .sa_flags = SA_NODEFER}, told;
   sigaddset(&mine.sa_mask, SIGUSR1);
   sigaction(SIGSEGV, &mine, NULL);
   sigaction(SIGSEGV, &mine, &told);
-  printf("%d %d %d\n", told.sa_handler == SIG_DFL, (told.sa_flags & SA_NODEFER) != 0, sigismember(&told.sa_mask, SIGUSR1));
+  printf("%d %d %d\n", told.sa_handler == SIG_DFL, (told.sa_flags & SA_NODEFER) != 0,
+         sigismember(&told.sa_mask, SIGUSR1));
   printf("%d", signal(SIGABRT, then_exit) == SIG_DFL);
   printf("%d", signal(SIGABRT, SIG_DFL) == then_exit);
   printf("%d", signal(SIGABRT, SIG_IGN) == SIG_DFL);

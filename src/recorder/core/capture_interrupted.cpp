@@ -179,7 +179,9 @@ CrashStack capture_at(ThreadState& thread, const ucontext_t& context, std::uint6
     outer.count = room;
     outer.mark = wire::kRootTooDeep;
   }
-  found.stack = intern_pcs(pcs, 1 + outer.count, outer.mark, true);
+  const bool is_address = pcs[0] >= wire::kFirstAddress; // not after a call of null
+  found.stack = is_address ? intern_pcs(pcs, 1 + outer.count, outer.mark, true)
+                           : intern_pcs(pcs + 1, outer.count, outer.mark, false);
   return found;
 }
 
