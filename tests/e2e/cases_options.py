@@ -19,7 +19,7 @@ INSTEAD = {("diff", "--from"): (["--to", "end"], []), ("diff", "--to"): (["--fro
                "--at": ["core"], "--without-contents": ["tape"], "--value": ["svg"], "--blocks": ["svg"], "--cpu": ["svg"], "--segment": ["svg", "--cpu"]}.items()}}
 VALUES = {"N": "2", "PERCENT": "5", "SIZE": "1G", "TIME": "1s", "MOMENT": "end", "POSITION": "end", "MOMENT MOMENT...": "start end",
           "RE": "main", "FILTER": "size>1", "FILE": "written", "[FILE]": "", "DIR": "/", "PID": "2", "WHICH": "main", "LABEL": "leaked",
-          "KINDS": "malloc", "CMD": "stats", "MASK": "ff", "CLASSES": "all"}
+          "KINDS": "malloc", "CMD": "stats", "MASK": "ff", "CLASSES": "all", "BYTE": "bd", "MIN-MAX": "16-64"}
 
 
 def values_of(row):

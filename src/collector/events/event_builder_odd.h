@@ -45,7 +45,8 @@ void EventBuilder<Sink>::note_failed(const RingItem& item) {
   const bool of_realloc = is_reallocation(fields.call) || fields.call == EventKind::Mremap;
   const bool has_old = of_realloc && failed_realloc_.slot == item.slot && failed_realloc_.address != 0;
   // The checks give nothing for what is not a block.
-  const bool of_no_block = has_old && failed_realloc_.unknown && !failed_realloc_.paused && is_reallocation(fields.call);
+  const bool of_no_block =
+      has_old && failed_realloc_.unknown && !failed_realloc_.paused && is_reallocation(fields.call);
   odd_.add({.kind = of_no_block ? OddKind::Unfinished : OddKind::Failed,
             .call = fields.call,
             .event = count_,

@@ -1,8 +1,7 @@
-#include "recorder/hooks/check_start.h"
-
 #include "recorder/check/allocator.h"
 #include "recorder/check/options.h"
 #include "recorder/hooks/environment.h"
+#include "recorder/hooks/real.h"
 
 namespace heaptape::recorder {
 

@@ -13,6 +13,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "recorder/check/allocator.h"
+#include "recorder/check/options.h"
 #include "recorder/core/busy.h"
 #include "recorder/core/capture_interrupted.h"
 #include "recorder/core/events.h"
@@ -222,6 +224,14 @@ void put_record(Reading& reading) noexcept {
   put_in_room(thread, EventKind::Crash, kBytes, 0, reading.stack);
 }
 
+// Blocks that are damaged say what may have led here.
+void look_at_blocks() noexcept {
+  std::uint64_t place = 0;
+  t_guarded = as_address(&place);
+  (void)heaptape_guarded([](void*) { check_all_blocks(FoundAt::Crash); }, nullptr, &place);
+  t_guarded = 0;
+}
+
 void record_crash(ThreadState& thread, const siginfo_t& info, const ucontext_t& context) noexcept {
   Reading reading{.thread = thread, .info = info, .context = context};
   take_facts(reading.record, info, context);
@@ -254,6 +264,7 @@ void on_crash(int signal, siginfo_t* info, void* context) noexcept {
     const auto at = static_cast<std::uint64_t>(interrupted.uc_mcontext.gregs[REG_RSP]);
     if (ThreadState* const thread = join_thread({0, at, 0}, Caller::Handler); thread != nullptr && is_attached())
       record_crash(*thread, *info, interrupted);
+    if (g_check.on && is_attached()) look_at_blocks();
     if (is_attached()) ask_at_crash(*info, interrupted);
     t_in_handler = false;
   }

@@ -13,7 +13,6 @@
 #include "recorder/check/options.h"
 #include "recorder/core/events.h"
 #include "recorder/core/machine.h"
-#include "recorder/hooks/check_start.h"
 
 namespace heaptape::recorder {
 

@@ -77,6 +77,10 @@ int as_libc_result(long result) noexcept;
 // Looks all of them up, once. Safe to call again.
 void find_real_functions() noexcept;
 
+// Puts the allocator that checks in the place of the real one, when the program's environment asks for it (check_start.cpp). To be called
+// with the functions that were found, before anybody else calls them.
+void choose_checks(RealFunctions& found) noexcept;
+
 // Whether the program's search order finds a definition of `name`, which we define too, before ours; and whether that is
 // the executable's. A library in front of us is taken for a wrapper that calls the next one, which is us.
 [[nodiscard]] bool defined_before_ours(const char* name) noexcept;

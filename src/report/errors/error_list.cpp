@@ -7,6 +7,7 @@
 
 #include "analysis/moment/block_surroundings.h"
 #include "report/errors/error_words.h"
+#include "report/errors/fault_error.h"
 #include "report/pages/odd_calls.h"
 
 namespace heaptape {
@@ -188,6 +189,8 @@ ErrorList find_errors(const TapeView& view, const MemoryErrors& memory, const Fi
   list.left_out = memory.left_out + view.tape().odd_calls().left_out;
   std::vector<ErrorContext> errors = wrong_releases(view, list.checked, list, options.should_stop);
   for (const MemoryError& error : memory.errors) errors.push_back(context_of(error));
+  if (const std::optional<MemoryError> fault = error_of_fault(view, options.should_stop))
+    errors.push_back(context_of(*fault));
   std::ranges::stable_sort(errors, {}, [](const ErrorContext& error) { return error.found.event; });
   look_around(view, errors, options.should_stop);
   for (ErrorContext& error : grouped(std::move(errors))) {
