@@ -6,7 +6,7 @@
 
 #include "recorder/core/machine.h"
 #include "recorder/core/readable.h"
-#include "recorder/core/recorder.h"
+#include "recorder/core/switch.h"
 
 namespace heaptape::recorder {
 

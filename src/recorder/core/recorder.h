@@ -7,6 +7,7 @@
 
 #include "recorder/core/intern.h"
 #include "recorder/core/rules.h"
+#include "recorder/core/switch.h"
 #include "wire/layout.h"
 
 namespace heaptape::recorder {
@@ -33,32 +34,11 @@ static_assert(std::is_trivially_destructible_v<Recorder>);
 
 extern constinit Recorder g_recorder;
 
-// What the switch says.
-inline constexpr std::uint32_t kOff = 0;
-inline constexpr std::uint32_t kOn = 1;
-inline constexpr std::uint32_t kPaused =
-    2; // only enough is recorded to tell blocks from before from those made meanwhile
-
-// "Are we recording?", alone on a page that the kernel zeroes in the child of every fork, also of a raw clone: a child that
-// nobody prepared reads "no" and cannot touch its parent's tape.
-struct alignas(4096) Switch {
-  std::atomic<std::uint32_t> on;
-  std::atomic<std::uint32_t> attached; // there is a tape, whether or not heap events go onto it
-};
-extern constinit Switch g_switch;
-
-inline bool is_recording() noexcept { return g_switch.on.load(std::memory_order_relaxed) != kOff; }
-// The same, but not while the program has paused the recording of blocks.
-inline bool takes_blocks() noexcept { return g_switch.on.load(std::memory_order_relaxed) == kOn; }
-
 // Pausing is counted: the last resume goes on. True: this call changed the state.
 bool pause_recording() noexcept;
 bool resume_recording() noexcept;
 // What the switch is to say when recording begins.
 std::uint32_t switch_position() noexcept;
-
-// Whether there is a tape to write on: for everything but heap events.
-inline bool is_attached() noexcept { return g_switch.attached.load(std::memory_order_relaxed) != 0; }
 
 inline void count_loss(wire::Loss loss) noexcept {
   g_recorder.header->losses[static_cast<std::size_t>(loss)].fetch_add(1, std::memory_order_relaxed);
