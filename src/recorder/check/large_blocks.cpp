@@ -166,6 +166,7 @@ char* make_large(const Wish& wish, bool may_grow) noexcept {
   fill_bytes(user + wish.size, static_cast<std::uint64_t>(reinterpret_cast<char*>(begin) + end - (user + wish.size)),
              kRedzoneByte);
   block.user = user;
+  block.zone_end = end;
   block.log_alignment = static_cast<std::uint8_t>(wish.log_alignment);
   block.dirty = true;
   block.size.store(wish.size, std::memory_order_relaxed);
@@ -214,14 +215,16 @@ bool resize_large(std::uint32_t run, std::uint64_t size) noexcept {
   block.state.store(BlockState::Changing, std::memory_order_relaxed);
   compiler_barrier();
   char* const begin = g_region.chunk_at(run);
+  // What was redzone must not look like one any more. What a smaller block leaves is redzone from here on.
+  const std::uint64_t zone_end = end > block.zone_end ? end : block.zone_end;
+  char* const old_behind = block.user + old_size;
   if (size > old_size) {
-    // What was redzone must not look like one any more; behind it is memory that was never used, or was used before.
-    const std::uint64_t old_end = redzone_end(run, block.user, old_size);
+    const auto zone = static_cast<std::uint64_t>(begin + block.zone_end - old_behind);
     const std::uint64_t more = size - old_size;
-    const auto zone = static_cast<std::uint64_t>(begin + old_end - (block.user + old_size));
-    fill_bytes(block.user + old_size, zone < more ? zone : more, g_check.fill ? g_check.fresh_byte : std::uint8_t{0});
+    fill_bytes(old_behind, zone < more ? zone : more, g_check.fill ? g_check.fresh_byte : std::uint8_t{0});
   }
-  fill_bytes(block.user + size, static_cast<std::uint64_t>(begin + end - (block.user + size)), kRedzoneByte);
+  fill_bytes(block.user + size, static_cast<std::uint64_t>(begin + zone_end - (block.user + size)), kRedzoneByte);
+  block.zone_end = zone_end;
   compiler_barrier();
   block.size.store(size, std::memory_order_relaxed);
   block.state.store(BlockState::Live, std::memory_order_release);
@@ -234,7 +237,7 @@ bool are_redzones_whole(const LargeBlock& block, std::uint32_t run) noexcept {
   const std::uint64_t size = block.size.load(std::memory_order_relaxed);
   const bool released = block.state.load(std::memory_order_relaxed) == BlockState::Released;
   const char* const from = block.user + (released ? (size + 15) & ~std::uint64_t{15} : size);
-  const char* const end = begin + redzone_end(run, block.user, size);
+  const char* const end = begin + block.zone_end;
   return is_filled(begin, static_cast<std::uint64_t>(block.user - begin), kRedzoneByte) &&
          is_filled(from, static_cast<std::uint64_t>(end - from), kRedzoneByte);
 }
@@ -245,7 +248,7 @@ void report_redzones(const LargeBlock& block, std::uint32_t run, FoundAt found) 
   const bool released = block.state.load(std::memory_order_relaxed) == BlockState::Released;
   report_damage(ErrorSort::WriteBefore, found, begin, block.user, kRedzoneByte, block.user, size);
   report_damage(ErrorSort::WriteBehind, found, block.user + (released ? (size + 15) & ~std::uint64_t{15} : size),
-                begin + redzone_end(run, block.user, size), kRedzoneByte, block.user, size);
+                begin + block.zone_end, kRedzoneByte, block.user, size);
 }
 
 std::uint32_t first_run() noexcept { return g_region.small_chunks(); }

@@ -46,6 +46,7 @@ struct LargeBlock {
   std::atomic<std::uint64_t> size;
   char* user;               // its first byte
   std::uint64_t accessible; // bytes from the run's begin that the program may touch
+  std::uint64_t zone_end;   // where the redzone behind the block ends, counted from there
   std::uint32_t chunks;     // in the run
   std::uint32_t next;       // first chunk of the next run in a list; 0: none
   std::atomic<BlockState> state;
