@@ -4,7 +4,7 @@ from harness import case, check, equal, main
 from tape import demand, heaptape
 
 # Commands that read no tape of the command line, and why.
-WITHOUT_TAPE = {"record": "its words are the program's", "ps": "lists recordings", "mark": "-p alone", "snapshot": "-p alone", "stop": "-p alone",
+WITHOUT_TAPE = {"record": "its words are the program's", "check": "as of record", "ps": "lists recordings", "mark": "-p alone", "snapshot": "-p alone", "stop": "-p alone",
                 "flush": "-p alone", "collect": "writes tapes", "import": "reads a file of another tool"}
 # What a command needs besides a tape, before and behind it.
 NEEDED = {"export": (["--format", "folded"], []), "budget": (["--max-peak", "1G"], []), "diff": ([], ["peak"]), "explain": ([], ["0x10"]),

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/number_text.h"
+#include "cli/options/report_options.h"
 #include "cli/options/take_value.h"
 #include "collector/options/check_text.h"
 
@@ -30,6 +31,9 @@ closed: an access outside of a block or into a released one, a read too, ends th
 SIGSEGV at that very instruction. It takes a page or more for each block and a few microseconds
 for each call.
 
+With --mode sample one in a thousand allocations is guarded and recorded, and nothing else: cheap
+enough for production. The program goes on after an access that missed, which is reported.
+
 Examples:
   heaptape check ./server --port 8080
   heaptape check --error-exitcode 99 --leak-check -- ./tests
@@ -43,8 +47,10 @@ void CheckArguments::add(OptionList& list) {
   list.text(
           "--mode MODE", mode_,
           "check (default); full: fill and look at every byte, and keep 256 MiB of released memory; guard: each block "
-          "on pages of its own between pages that nobody may touch")
-      .one_of({"check", "full", "guard"});
+          "on pages of its own between pages that nobody may touch; sample: guard one in a thousand, record nothing "
+          "else, and go on after an error")
+      .one_of({"check", "full", "guard", "sample"});
+  list.text("--sample-every N", sample_every_, "with --mode sample: guard one in N allocations (default: 1000)");
   list.text("--guard-side SIDE", side_,
             "with --mode guard: put blocks at the right end of their pages (default), at the left, or either (random)")
       .one_of({"right", "left", "random"});
@@ -94,6 +100,9 @@ Result<> CheckArguments::take(CollectorOptions& options) const {
   if ((!side_.empty() || !sizes_.empty()) && mode_ != "guard")
     return Error{ErrorCode::Usage,
                  std::string(side_.empty() ? "--guard-size" : "--guard-side") + " needs --mode guard"};
+  if (!sample_every_.empty() && mode_ != "sample") return Error{ErrorCode::Usage, "--sample-every needs --mode sample"};
+  if (!sample_every_.empty() && (sample_every_ == "0" || !add(",every=" + sample_every_)))
+    return Error{ErrorCode::Usage, "--sample-every: '" + sample_every_ + "' is not a number of allocations"};
   if (!side_.empty()) text += ",side=" + side_;
   if (!sizes_.empty()) {
     const std::size_t dash = sizes_.find('-');
@@ -108,8 +117,15 @@ Result<> CheckArguments::take(CollectorOptions& options) const {
   if (on_error_ != "report") (void)add(",on-error=" + on_error_);
   options.check = text;
   if (leak_check) options.snapshots.add_exit();
+  const ReportOptions suppressing = [&] {
+    ReportOptions made;
+    made.set_suppression_files(suppression_files);
+    return made;
+  }();
+  if (const auto read = suppressing.given_suppressions(); !read) return read.error();
   if (!options.heap) return Error{ErrorCode::Usage, "--no-heap: without its events an error cannot be explained"};
   if (!options.write_tape) return Error{ErrorCode::Usage, "--no-tape: what is found is on the tape"};
+  if (mode_ == "sample") options.heap = false; // but for what is sampled
   return Unit{};
 }
 

@@ -84,7 +84,7 @@ Result<RecordOptions> options_from_environment(const char* const* environment) {
   read("HEAPTAPE_TAPE", parse_switch, collector.write_tape);
   read("HEAPTAPE_CHECK", parse_check, collector.check);
   if (failure) return *failure;
-  if (!collector.heap && collector.cpu_hz == 0)
+  if (!collector.heap && collector.cpu_hz == 0 && collector.check.empty())
     return usage("HEAPTAPE_HEAP=0 leaves nothing to record; set HEAPTAPE_CPU too, for example to 100");
   const Lookup ask = [&](std::string_view name) { return lookup(environment, name); };
   Result<LiveOptions> live = live_options_from(ask, as_pattern(lookup(environment, "HEAPTAPE_DIRECTORY").value_or("")));

@@ -23,7 +23,7 @@ bool is_known(std::string_view part) {
   const std::string_view name = part.substr(0, equals), value = part.substr(equals + 1);
   if (name == "stomp") return is_byte(value);
   if (name == "fill") return value == "none" || is_byte(value);
-  if (name == "quarantine" || name == "from" || name == "to") return is_number(value);
+  if (name == "quarantine" || name == "from" || name == "to" || name == "every") return is_number(value);
   if (name == "side") return value == "right" || value == "left" || value == "random";
   return name == "on-error" && (value == "report" || value == "stop" || value == "abort");
 }
@@ -42,7 +42,7 @@ Result<std::string> parse_check(const std::string& text) {
     if (!is_known(part))
       return Error{ErrorCode::Usage, "'" + std::string(part) +
                                          "' is not known; there are stomp=HH, fill=HH, fill=none, quarantine=BYTES, "
-                                         "side=SIDE, from=BYTES, to=BYTES and "
+                                         "side=SIDE, from=BYTES, to=BYTES, every=N and "
                                          "on-error=report|stop|abort"};
     rest.remove_prefix(part.size());
   }

@@ -14,6 +14,7 @@
 #include "recorder/check/options.h"
 #include "recorder/check/region.h"
 #include "recorder/check/report.h"
+#include "recorder/check/sampling.h"
 #include "recorder/check/small_blocks.h"
 #include "recorder/check/sweep.h"
 #include "recorder/check/thread_cache.h"
@@ -45,6 +46,18 @@ void* fail() noexcept {
 
 // The thread has said that it ends, and may go on to release what libc keeps for it.
 thread_local constinit bool t_ended [[gnu::tls_model("initial-exec")]] = false;
+
+constinit pthread_key_t g_end_key = 0;
+constinit bool g_has_end_key = false;
+
+// Runs for each thread that ends, in several rounds; the last one leaves, so that what other destructors do comes before.
+void thread_ends(void* value) noexcept {
+  const auto round = reinterpret_cast<std::uintptr_t>(value);
+  if (round < PTHREAD_DESTRUCTOR_ITERATIONS)
+    (void)pthread_setspecific(g_end_key, reinterpret_cast<void*>(round + 1));
+  else
+    checked_thread_ends();
+}
 
 // How much address space may be taken: what a limit leaves to the program must do for the rest of it.
 std::uint64_t most_address_space() noexcept {
@@ -90,8 +103,15 @@ bool is_busy(const ThreadCache& cache) noexcept { return cache.busy.load(std::me
   return block;
 }
 
-[[gnu::noinline, gnu::cold]] void* make_first(const Wish& wish, bool may_grow) noexcept {
+ThreadCache* begin_thread() noexcept {
   ThreadCache* const cache = make_cache();
+  if (cache != nullptr && g_has_end_key && !t_ended)
+    (void)pthread_setspecific(g_end_key, reinterpret_cast<void*>(std::uintptr_t{1}));
+  return cache;
+}
+
+[[gnu::noinline, gnu::cold]] void* make_first(const Wish& wish, bool may_grow) noexcept {
+  ThreadCache* const cache = begin_thread();
   if (cache == nullptr) return spill(wish);
   void* const block = make_with(*cache, wish, may_grow);
   if (t_ended) leave_cache();
@@ -177,7 +197,7 @@ void put(ThreadCache& cache, const Given& given) noexcept {
 }
 
 [[gnu::noinline, gnu::cold]] void put_first(const Given& given) noexcept {
-  ThreadCache* const cache = make_cache();
+  ThreadCache* const cache = begin_thread();
   if (cache == nullptr) return;
   {
     const Inside inside(*cache);
@@ -255,7 +275,10 @@ bool start_checks(const AllocatorBehind& behind, bool behind_is_foreign) noexcep
   return true;
 }
 
-void arrange_checks() noexcept { (void)pthread_atfork(before_fork, after_fork, after_fork); }
+void arrange_checks() noexcept {
+  (void)pthread_atfork(before_fork, after_fork, after_fork);
+  g_has_end_key = pthread_key_create(&g_end_key, thread_ends) == 0;
+}
 
 void* checked_malloc(std::size_t size) noexcept { return make({size, 0, false}); }
 
@@ -266,7 +289,10 @@ void* checked_calloc(std::size_t count, std::size_t size) noexcept {
 }
 
 void checked_free(void* block) noexcept { release(block, nullptr); }
-void checked_delete(void* block, std::size_t alignment) noexcept { release(block, &alignment); }
+void checked_delete(void* block, std::size_t alignment) noexcept {
+  if (g_check.sample_every != 0) return sampled_free(block);
+  release(block, &alignment);
+}
 
 void* checked_realloc(void* block, std::size_t size) noexcept {
   if (block == nullptr) return make({size, 0, false});
@@ -300,7 +326,7 @@ void* checked_memalign(std::size_t alignment, std::size_t size) noexcept {
 }
 
 int checked_posix_memalign(void** block, std::size_t alignment, std::size_t size) noexcept {
-  if (alignment % sizeof(void*) != 0 || !std::has_single_bit(alignment)) return EINVAL;
+  if (alignment % sizeof(void*) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0) return EINVAL;
   const int before = errno;
   void* const made = make({size, log_of(alignment), false});
   errno = before;

@@ -7,18 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "recorder/check/behind.h"
 #include "wire/memory_error.h"
 
 namespace heaptape::recorder {
-
-// Where blocks come from for which there is no room, and whose blocks are released by who stands behind us.
-struct AllocatorBehind {
-  void* (*malloc)(std::size_t);
-  void* (*memalign)(std::size_t, std::size_t);
-  void* (*realloc)(void*, std::size_t);
-  void (*free)(void*);
-  std::size_t (*usable_size)(void*);
-};
 
 // Begins, with g_check set. `behind_is_foreign`: the allocator behind is not libc's, and may give out blocks by functions of its own.
 // False: there is no memory.

@@ -30,6 +30,7 @@ protected:
       if (!read_check_options("check", g_check)) return false;
       return start_checks(
           {.malloc = std::malloc,
+           .calloc = std::calloc,
            .memalign = [](std::size_t alignment, std::size_t size) { return std::aligned_alloc(alignment, size); },
            .realloc = std::realloc,
            .free = std::free,

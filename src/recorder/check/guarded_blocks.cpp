@@ -156,8 +156,10 @@ char* make_guarded(const Wish& wish) noexcept {
   const bool at_begin = is_at_begin();
   g_lock.unlock();
   if (block == nullptr) return nullptr;
-  if (!open_pages(block->first_page, pages, was_used) || (!was_used && !guard_pages(block->first_page + pages, 1)))
+  const bool needs_guard = !was_used || block->was_hit;
+  if (!open_pages(block->first_page, pages, was_used) || (needs_guard && !guard_pages(block->first_page + pages, 1)))
     return nullptr; // its pages are lost
+  block->was_hit = false;
   const std::uint64_t alignment =
       wish.log_alignment != 0 ? std::uint64_t{1} << wish.log_alignment : natural_alignment(bytes);
   char* const begin = begin_of(*block);
@@ -191,6 +193,23 @@ void put_guarded(GuardedBlock& block) noexcept {
 GuardedBlock* find_guarded(const void* address) noexcept {
   const auto offset = static_cast<std::uint64_t>(static_cast<const char*>(address) - g_guarded.base);
   return g_guarded.base != nullptr && offset < g_guarded.bytes ? g_guarded.blocks[offset / kPage] : nullptr;
+}
+
+GuardedBlock* open_fault(const void* address) noexcept {
+  const auto offset = static_cast<std::uint64_t>(static_cast<const char*>(address) - g_guarded.base);
+  if (g_guarded.base == nullptr || offset >= g_guarded.bytes) return nullptr;
+  const auto page = static_cast<std::uint32_t>(offset / kPage);
+  if (page >= g_guarded.next_page.load(std::memory_order_acquire)) return nullptr;
+  const auto is_live = [](const GuardedBlock* block) {
+    return block != nullptr && block->state.load(std::memory_order_relaxed) == BlockState::Live;
+  };
+  GuardedBlock* block = g_guarded.blocks[page];
+  GuardedBlock* const before = page != 0 ? g_guarded.blocks[page - 1] : nullptr;
+  GuardedBlock* const behind = page + 1 < g_guarded.bytes / kPage ? g_guarded.blocks[page + 1] : nullptr;
+  if (block == nullptr) block = is_live(before) || !is_live(behind) ? before : behind;
+  if (block == nullptr || !open_pages(page, 1, true)) return nullptr;
+  (before != nullptr ? before : block)->was_hit = true;
+  return block;
 }
 
 bool is_slack_whole(const GuardedBlock& block) noexcept {

@@ -25,6 +25,7 @@ struct GuardedBlock {
   GuardedBlock* next; // released after it
   std::atomic<BlockState> state;
   std::uint8_t log_alignment;
+  bool was_hit; // one of its guards was opened
 };
 
 // False: there is no address space.
@@ -40,6 +41,9 @@ void put_guarded(GuardedBlock& block) noexcept;
 
 // The block whose pages an address lies in; null: none.
 [[nodiscard]] GuardedBlock* find_guarded(const void* address) noexcept;
+
+// Opens the page that the program has faulted at, and says which block it belongs to or lies beside; null: none. In a signal handler.
+[[nodiscard]] GuardedBlock* open_fault(const void* address) noexcept;
 
 // What is on the pages beside the block.
 [[nodiscard]] bool is_slack_whole(const GuardedBlock& block) noexcept;

@@ -8,6 +8,8 @@ constinit CheckOptions g_check{};
 
 namespace {
 
+constexpr std::uint32_t kUsualSamples = 1000;
+
 // Behind `name` in `text`, if it begins with that and ends there; else null.
 const char* behind(const char* text, const char* name) noexcept {
   while (*name != 0 && *text == *name) {
@@ -55,6 +57,12 @@ bool read_part(const char* part, CheckOptions& options) noexcept {
   }
   if (const char* value = behind(part, "quarantine="); value != nullptr)
     return read_number(value, 10, std::uint64_t{1} << 40, options.quarantine_bytes);
+  if (const char* value = behind(part, "every="); value != nullptr) {
+    std::uint64_t every = 0;
+    if (!read_number(value, 10, 1'000'000'000, every) || every == 0) return false;
+    options.sample_every = static_cast<std::uint32_t>(every);
+    return true;
+  }
   if (const char* value = behind(part, "from="); value != nullptr)
     return read_number(value, 10, ~std::uint64_t{0}, options.guard_from);
   if (const char* value = behind(part, "to="); value != nullptr)
@@ -80,7 +88,8 @@ bool read_check_options(const char* text, CheckOptions& options) noexcept {
   options = CheckOptions{};
   options.full = is_word(text, "full");
   options.guard = is_word(text, "guard");
-  if (!options.full && !options.guard && !is_word(text, "check")) return false;
+  if (is_word(text, "sample")) options.sample_every = kUsualSamples;
+  if (!options.full && !options.guard && options.sample_every == 0 && !is_word(text, "check")) return false;
   for (const char* part = next_part(text); *part != 0; part = next_part(part)) {
     if (!read_part(part, options)) return false;
   }

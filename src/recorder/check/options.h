@@ -18,8 +18,10 @@ struct CheckOptions {
   bool guard = false;                                         // blocks on pages of their own (mode guard)
   GuardSide guard_side = GuardSide::Right;                    // (side=)
   std::uint64_t guard_from = 0, guard_to = ~std::uint64_t{0}; // sizes of the blocks that are guarded (from=, to=)
-  OnError on_error = OnError::Report;                         // (on-error=)
-  std::uint64_t quarantine_bytes = 0;                         // (quarantine=); 0: it follows the heap
+  std::uint32_t sample_every =
+      0; // one in so many allocations is guarded, nothing else is checked (mode sample, every=); 0: not this mode
+  OnError on_error = OnError::Report; // (on-error=)
+  std::uint64_t quarantine_bytes = 0; // (quarantine=); 0: it follows the heap
 };
 extern constinit CheckOptions g_check;
 

@@ -7,7 +7,7 @@
 
 #include "recorder/check/options.h"
 #include "recorder/check/pattern.h"
-#include "recorder/core/cfi.h"
+#include "recorder/check/program_site.h"
 #include "recorder/core/events.h"
 #include "recorder/core/machine.h"
 #include "recorder/core/recorder.h"
@@ -21,25 +21,6 @@ constexpr std::uint64_t kMostReports = 100'000; // beyond it errors are only cou
 
 constinit std::atomic<std::uint64_t> g_errors{0};
 constinit std::atomic<std::uint64_t> g_whole_ticks{0};
-
-// Where the program called into the library, through frames of ours, which all keep a frame pointer.
-Frame program_site() noexcept {
-  constexpr int kMostFrames = 16;
-  static constinit std::atomic<std::uint64_t> s_begin{0}, s_end{0};
-  if (s_end.load(std::memory_order_acquire) == 0) { // pairs with the store below
-    const CodeObject own = find_object(reinterpret_cast<std::uint64_t>(&program_site));
-    s_begin.store(own.start, std::memory_order_relaxed);
-    s_end.store(own.end, std::memory_order_release);
-  }
-  const auto* frame = static_cast<const std::uint64_t*>(__builtin_frame_address(0));
-  for (int i = 0; i < kMostFrames; ++i) {
-    if (frame[1] < s_begin.load(std::memory_order_relaxed) || frame[1] >= s_end.load(std::memory_order_relaxed)) break;
-    const auto* const outer = reinterpret_cast<const std::uint64_t*>(frame[0]);
-    if (outer <= frame) break;
-    frame = outer;
-  }
-  return {frame[1], reinterpret_cast<std::uint64_t>(frame + 1), frame[0]};
-}
 
 void heed_error() noexcept {
   g_errors.fetch_add(1, std::memory_order_relaxed);

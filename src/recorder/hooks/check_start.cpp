@@ -1,5 +1,6 @@
 #include "recorder/check/allocator.h"
 #include "recorder/check/options.h"
+#include "recorder/check/sampling.h"
 #include "recorder/hooks/environment.h"
 #include "recorder/hooks/real.h"
 
@@ -12,10 +13,21 @@ void choose_checks(RealFunctions& found) noexcept {
     return;
   }
   const AllocatorBehind behind{.malloc = found.malloc,
+                               .calloc = found.calloc,
                                .memalign = found.memalign,
                                .realloc = found.realloc,
                                .free = found.free,
                                .usable_size = found.malloc_usable_size};
+  if (g_check.sample_every != 0) {
+    g_check.on = start_sampling(behind);
+    if (!g_check.on) return;
+    found.malloc = sampled_malloc;
+    found.calloc = sampled_calloc;
+    found.realloc = sampled_realloc;
+    found.free = sampled_free;
+    found.malloc_usable_size = sampled_usable_size;
+    return;
+  }
   if (!start_checks(behind, !is_libc_function(reinterpret_cast<const void*>(found.malloc)))) return;
   found.malloc = checked_malloc;
   found.calloc = checked_calloc;

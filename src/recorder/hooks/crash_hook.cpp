@@ -21,9 +21,11 @@
 #include "recorder/core/machine.h"
 #include "recorder/core/own_memory.h"
 #include "recorder/core/recorder.h"
+#include "recorder/core/text_records.h"
 #include "recorder/hooks/contents_hook.h"
 #include "recorder/hooks/hook.h"
 #include "recorder/hooks/lineage.h"
+#include "recorder/hooks/sampled_fault.h"
 #include "wire/crash_record.h"
 
 namespace heaptape::recorder {
@@ -205,22 +207,14 @@ bool guarded(void (*function)(void*), Reading& reading) noexcept {
 }
 
 void put_record(Reading& reading) noexcept {
-  constexpr std::size_t kHalf = 6, kBytes = sizeof reading.record; // as put_text() does
-  constexpr std::size_t kTexts = (kBytes + 2 * kHalf - 1) / (2 * kHalf);
+  constexpr std::size_t kBytes = sizeof reading.record;
   ThreadState& thread = reading.thread;
   constexpr std::uint64_t kSpare = 2; // for a hook that was interrupted between its look at the ring and its record
-  if (!await_room(thread, kTexts + 1 + kSpare)) {
+  if (!await_room(thread, text_records(kBytes) + 1 + kSpare)) {
     if (is_attached()) count_loss(wire::Loss::RingFull);
     return;
   }
-  char padded[kTexts * 2 * kHalf] = {};
-  std::memcpy(padded, &reading.record, kBytes);
-  for (std::size_t i = 0; i < kTexts; ++i) {
-    std::uint64_t low = 0, high = 0;
-    std::memcpy(&low, padded + i * 2 * kHalf, kHalf);
-    std::memcpy(&high, padded + i * 2 * kHalf + kHalf, kHalf);
-    put_in_room(thread, EventKind::MarkText, low, high, 0);
-  }
+  put_text_in_room(thread, &reading.record, kBytes);
   put_in_room(thread, EventKind::Crash, kBytes, 0, reading.stack);
 }
 
@@ -261,6 +255,10 @@ void on_crash(int signal, siginfo_t* info, void* context) noexcept {
   }
   if (may_record()) {
     t_in_handler = true;
+    if (pass_sampled_fault(*info, interrupted)) {
+      t_in_handler = false;
+      return;
+    }
     const auto at = static_cast<std::uint64_t>(interrupted.uc_mcontext.gregs[REG_RSP]);
     if (ThreadState* const thread = join_thread({0, at, 0}, Caller::Handler); thread != nullptr && is_attached())
       record_crash(*thread, *info, interrupted);

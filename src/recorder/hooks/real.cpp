@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "recorder/check/options.h"
 #include "recorder/core/events.h"
 #include "recorder/core/machine.h"
 
@@ -331,9 +330,9 @@ void find_real_functions() noexcept {
   look_up(heaptape_real_prctl, "prctl");
   look_up(heaptape_real_syscall, "syscall");
   look_up(heaptape_real_dlopen, "dlopen");
+  if (!is_libc_function(reinterpret_cast<const void*>(found.malloc))) wrap_foreign(found);
   choose_checks(found);
   t_looking = false;
-  if (!g_check.on && !is_libc_function(reinterpret_cast<const void*>(found.malloc))) wrap_foreign(found);
   if (g_early_used.load(std::memory_order_relaxed) != 0) {
     g_libc_free = found.free;
     g_libc_realloc = found.realloc;

@@ -130,7 +130,6 @@ void thread_ends(void* value) noexcept {
     (void)pthread_setspecific(g_exit_key, reinterpret_cast<void*>(round + 1));
   } else {
     leave_thread();
-    checked_thread_ends();
   }
 }
 

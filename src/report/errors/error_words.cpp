@@ -39,8 +39,8 @@ std::string in_function(const MemoryError& error) {
 std::string access_headline(const ErrorContext& context) {
   const MemoryError& error = context.found;
   const bool reads = context.kind == ErrorKind::ReadOutside || context.kind == ErrorKind::ReadFreed;
-  std::string text =
-      fmt::format("Invalid {} of {}{}", reads ? "read" : "write", bytes_of(error.length), in_function(error));
+  std::string text = fmt::format("Invalid {}{}{}", reads ? "read" : "write",
+                                 error.length != 0 ? " of " + bytes_of(error.length) : "", in_function(error));
   if (error.block == 0) return text;
   if (context.kind == ErrorKind::ReadFreed || context.kind == ErrorKind::WriteIntoFreed)
     return text + ": in a released block of " + bytes_of(error.block_size);
