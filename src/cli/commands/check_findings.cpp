@@ -14,6 +14,7 @@
 #include "cli/terminal/console.h"
 #include "report/errors/error_list.h"
 #include "report/errors/error_text.h"
+#include "report/errors/failures.h"
 #include "report/leaks/leak_report.h"
 #include "report/leaks/leak_text.h"
 #include "report/pages/run.h"
@@ -71,6 +72,11 @@ bool tell_findings(const std::string& tape, const FindingsWanted& wanted) {
   }
   if (contexts > kMostContexts) say(fmt::format("{} more contexts are on the tape", contexts - kMostContexts));
   const bool leaks = wanted.leaks && tell_leaks(view.value(), suppressions.value(), stacks, style);
+  if (list.mode == "fail" && !wanted.quiet) {
+    constexpr std::size_t kFailures = 10;
+    say(failures_text(stacks, find_failures(view.value()), kFailures));
+    say(ending_text(view.value().tape().summary()));
+  }
   if (wanted.quiet && contexts == 0 && !leaks) return false;
   say(error_summary(list) +
       (contexts != 0 ? fmt::format("; 'heaptape errors {}' shows them again", printable(tape)) : ""));

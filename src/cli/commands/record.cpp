@@ -12,6 +12,8 @@
 #include "cli/beside/under_tool.h"
 #include "cli/commands/check_findings.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/fail_sweep.h"
+#include "cli/commands/failing_functions.h"
 #include "cli/live/top_beside.h"
 #include "cli/options/by_pid.h"
 #include "cli/options/check_arguments.h"
@@ -141,6 +143,12 @@ int run(RecordRequest& request) {
     return under_tool ? run_under_tool(request, program.value(), {}) : become(program.value());
   }
 
+  if (request.checks != nullptr && !request.checks->failing.function.empty()) {
+    const Result<std::string> where = failing_functions(check.executable, request.checks->failing.function);
+    if (!where) return fail(where.error());
+    request.options.collector.check += where.value();
+  }
+
   const Result<std::string> binary = own_path();
   if (!binary) return fail(binary.error());
   const Result<std::string> library = find_recorder_library(binary.value(), std::getenv("HEAPTAPE_LIBRARY"));
@@ -229,6 +237,22 @@ Result<> take_functions(const std::vector<std::string>& allocating, const std::v
     options.free_functions.insert(options.free_functions.end(), parsed.value().begin(), parsed.value().end());
   }
   return check_function_count(options);
+}
+
+int run_sweep(const CheckArguments& checks, const RecordArguments& split) {
+  const Result<std::string> binary = own_path();
+  if (!binary) return fail(binary.error());
+  FailSweep sweep{.heaptape = binary.value(),
+                  .options = {},
+                  .command = {split.command.begin(), split.command.end()},
+                  .most_runs = *checks.failing.sweep,
+                  .keep_output = checks.failing.keep_output};
+  for (const std::string_view word : split.options) {
+    if (word != "--keep-output" && word != "-q" && word != "--quiet" && word != "--force" && word != "--sweep" &&
+        !word.starts_with("--sweep="))
+      sweep.options.emplace_back(word);
+  }
+  return run_fail_sweep(sweep);
 }
 
 int run_recording(Arguments arguments, CheckArguments* checks) {
@@ -320,6 +344,13 @@ int run_recording(Arguments arguments, CheckArguments* checks) {
   if (no_index) collector.index = false;
   if (checks != nullptr) {
     if (const Result<> taken = checks->take(collector); !taken) return fail(taken.error());
+  }
+  if (checks != nullptr && checks->failing.sweep) {
+    if (!texts.output.empty() || request.options.follow || request.debugger || request.perf || request.top) {
+      say("--sweep names the tapes itself, one for each run; leave out --output, --follow, --debugger, --perf, --top");
+      return kTrouble;
+    }
+    return run_sweep(*checks, split);
   }
   collector.finish = tape_finisher(collector);
   if (const Result<> added = add_watcher(collector); !added) return fail(added.error());

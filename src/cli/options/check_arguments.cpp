@@ -39,6 +39,8 @@ Examples:
   heaptape check --error-exitcode 99 --leak-check -- ./tests
   heaptape check --mode full --on-error abort ./server
   heaptape check --mode guard --guard-size 16-64 ./server
+  heaptape check --mode fail --fail-nth 12 ./server
+  heaptape check --mode fail --sweep ./server
 
 Exits with the program's own status; with --error-exitcode N with N when there are errors.
 )"};
@@ -48,8 +50,8 @@ void CheckArguments::add(OptionList& list) {
           "--mode MODE", mode_,
           "check (default); full: fill and look at every byte, and keep 256 MiB of released memory; guard: each block "
           "on pages of its own between pages that nobody may touch; sample: guard one in a thousand, record nothing "
-          "else, and go on after an error")
-      .one_of({"check", "full", "guard", "sample"});
+          "else, and go on after an error; fail: as check, and allocations fail on purpose")
+      .one_of({"check", "full", "guard", "sample", "fail"});
   list.text("--sample-every N", sample_every_, "with --mode sample: guard one in N allocations (default: 1000)");
   list.text("--guard-side SIDE", side_,
             "with --mode guard: put blocks at the right end of their pages (default), at the left, or either (random)")
@@ -69,6 +71,7 @@ void CheckArguments::add(OptionList& list) {
   list.text(
       "--quarantine SIZE", quarantine_,
       "keep this much released memory (default: an eighth of the heap, from 1M to 8M; a twentieth of a large one)");
+  failing.add(list);
 }
 
 namespace {
@@ -80,7 +83,9 @@ std::string byte_digits(const std::string& text) {
 
 } // namespace
 
-Result<> CheckArguments::take(CollectorOptions& options) const {
+Result<> CheckArguments::take(CollectorOptions& options) {
+  if (failing.given() && !fails()) return Error{ErrorCode::Usage, "options that let allocations fail need --mode fail"};
+  if (auto taken = failing.take_sweep(); !taken) return taken;
   std::uint64_t quarantine = 0;
   if (auto taken = take_value("--quarantine", quarantine_, parse_bytes, quarantine); !taken) return taken;
   const auto refused = [](const char* option, const std::string& text) {
@@ -115,6 +120,11 @@ Result<> CheckArguments::take(CollectorOptions& options) const {
     }
   }
   if (on_error_ != "report") (void)add(",on-error=" + on_error_);
+  if (fails()) {
+    const Result<std::string> more = failing.text(failing.sweep.has_value());
+    if (!more) return more.error();
+    text += more.value();
+  }
   options.check = text;
   if (leak_check) options.snapshots.add_exit();
   const ReportOptions suppressing = [&] {

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "cli/options/command_line.h"
+#include "cli/options/fail_arguments.h"
 #include "collector/options/collector_options.h"
 #include "options/option_list.h"
 
@@ -18,8 +19,10 @@ class CheckArguments {
 public:
   void add(OptionList& list);
   // After parsing.
-  Result<> take(CollectorOptions& options) const;
+  Result<> take(CollectorOptions& options);
+  bool fails() const { return mode_ == "fail"; }
 
+  FailArguments failing{};
   bool leak_check = false;
   std::size_t error_status = 0; // 0: the program's own
   std::vector<std::string> suppression_files{};

@@ -2,6 +2,9 @@
 
 #include <cstddef>
 
+#include "recorder/check/failing.h"
+#include "recorder/check/option_text.h"
+
 namespace heaptape::recorder {
 
 constinit CheckOptions g_check{};
@@ -9,38 +12,6 @@ constinit CheckOptions g_check{};
 namespace {
 
 constexpr std::uint32_t kUsualSamples = 1000;
-
-// Behind `name` in `text`, if it begins with that and ends there; else null.
-const char* behind(const char* text, const char* name) noexcept {
-  while (*name != 0 && *text == *name) {
-    ++text;
-    ++name;
-  }
-  return *name == 0 ? text : nullptr;
-}
-bool is_word(const char* text, const char* word) noexcept {
-  const char* const end = behind(text, word);
-  return end != nullptr && (*end == 0 || *end == ',');
-}
-const char* next_part(const char* text) noexcept {
-  while (*text != 0 && *text != ',') ++text;
-  return *text == ',' ? text + 1 : text;
-}
-
-bool read_number(const char* text, std::uint64_t base, std::uint64_t most, std::uint64_t& number) noexcept {
-  number = 0;
-  const char* at = text;
-  for (; *at != 0 && *at != ','; ++at) {
-    const char c = *at;
-    std::uint64_t digit = base;
-    if (c >= '0' && c <= '9') digit = static_cast<std::uint64_t>(c - '0');
-    if (c >= 'a' && c <= 'f') digit = static_cast<std::uint64_t>(c - 'a') + 10;
-    if (c >= 'A' && c <= 'F') digit = static_cast<std::uint64_t>(c - 'A') + 10;
-    if (digit >= base || number > (most - digit) / base) return false;
-    number = number * base + digit;
-  }
-  return at != text;
-}
 
 bool read_byte(const char* text, std::uint8_t& byte) noexcept {
   std::uint64_t number = 0;
@@ -50,6 +21,8 @@ bool read_byte(const char* text, std::uint8_t& byte) noexcept {
 }
 
 bool read_part(const char* part, CheckOptions& options) noexcept {
+  if (options.fail && read_failing_part(part, g_failing))
+    return true; // some of its words mean something else in other modes
   if (const char* value = behind(part, "stomp="); value != nullptr) return read_byte(value, options.released_byte);
   if (const char* value = behind(part, "fill="); value != nullptr) {
     options.fill = !is_word(value, "none");
@@ -57,7 +30,7 @@ bool read_part(const char* part, CheckOptions& options) noexcept {
   }
   if (const char* value = behind(part, "quarantine="); value != nullptr)
     return read_number(value, 10, std::uint64_t{1} << 40, options.quarantine_bytes);
-  if (const char* value = behind(part, "every="); value != nullptr) {
+  if (const char* value = behind(part, "every="); value != nullptr && options.sample_every != 0) {
     std::uint64_t every = 0;
     if (!read_number(value, 10, 1'000'000'000, every) || every == 0) return false;
     options.sample_every = static_cast<std::uint32_t>(every);
@@ -89,7 +62,10 @@ bool read_check_options(const char* text, CheckOptions& options) noexcept {
   options.full = is_word(text, "full");
   options.guard = is_word(text, "guard");
   if (is_word(text, "sample")) options.sample_every = kUsualSamples;
-  if (!options.full && !options.guard && options.sample_every == 0 && !is_word(text, "check")) return false;
+  options.fail = is_word(text, "fail");
+  if (!options.full && !options.guard && !options.fail && options.sample_every == 0 && !is_word(text, "check"))
+    return false;
+  g_failing = FailingOptions{};
   for (const char* part = next_part(text); *part != 0; part = next_part(part)) {
     if (!read_part(part, options)) return false;
   }

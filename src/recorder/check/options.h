@@ -12,6 +12,7 @@ enum class OnError : std::uint8_t { Report, Stop, Abort };
 struct CheckOptions {
   bool on = false;
   bool full = false;                                          // look at every byte, keep released memory for long
+  bool fail = false;                                          // some allocations fail on purpose (failing.h)
   bool fill = true;                                           // what malloc gives is filled, too
   std::uint8_t released_byte = 0xbd;                          // what released memory is filled with (stomp=)
   std::uint8_t fresh_byte = 0xbe;                             // what memory is filled with that malloc gives (fill=)

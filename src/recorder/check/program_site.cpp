@@ -1,6 +1,7 @@
 #include "recorder/check/program_site.h"
 
 #include <atomic>
+#include <cstdint>
 
 #include "recorder/core/cfi.h"
 

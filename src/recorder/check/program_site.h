@@ -1,11 +1,10 @@
-// Where the program called into the library.
+// Where the program called into the library, through frames of ours, which all keep a frame pointer.
 #pragma once
 
 #include "recorder/core/call_site.h"
 
 namespace heaptape::recorder {
 
-// Through frames of ours, which all keep a frame pointer.
-[[nodiscard]] Frame program_site() noexcept;
+[[gnu::noinline]] Frame program_site() noexcept;
 
 } // namespace heaptape::recorder

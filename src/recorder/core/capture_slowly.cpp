@@ -26,7 +26,28 @@ namespace {
   walk.exact = true;
 }
 
+// Out of our own frames: the program's begin where the hook returns to. False: there is no way.
+bool leave_own_frames(Walk& walk, WalkMemory& memory, const Frame& site) noexcept {
+  WalkStep taken = WalkStep::Taken;
+  for (int own = 0; own < 16 && taken == WalkStep::Taken && walk.registers[kRsp] != site.slot + 8; ++own)
+    taken = full_step(walk, memory);
+  return taken == WalkStep::Taken && walk.pc == site.pc;
+}
+
 } // namespace
+
+bool any_frame(const Frame& site, bool (*is_wanted)(std::uint64_t pc)) noexcept {
+  const StackMemory unknown{};
+  WalkMemory memory{&unknown};
+  Walk walk;
+  read_registers(walk);
+  if (!leave_own_frames(walk, memory, site)) return is_wanted(site.pc);
+  for (std::size_t i = 0; i < kMostFrames; ++i) {
+    if (is_wanted(walk.pc)) return true;
+    if (full_step(walk, memory) != WalkStep::Taken) return false;
+  }
+  return false;
+}
 
 std::uint32_t capture_slowly(ThreadState& thread, const Frame& site) noexcept {
   const std::uint32_t level = thread.slow_captures;
@@ -39,13 +60,10 @@ std::uint32_t capture_slowly(ThreadState& thread, const Frame& site) noexcept {
   WalkMemory memory{&thread.stack};
   Walk walk;
   read_registers(walk);
-  // Out of our own frames first: the program's begin where the hook returns to.
-  WalkStep taken = WalkStep::Taken;
-  for (int own = 0; own < 16 && taken == WalkStep::Taken && walk.registers[kRsp] != site.slot + 8; ++own)
-    taken = full_step(walk, memory);
   std::uint64_t mark = wire::kRootCut;
   std::size_t count = 0;
-  if (taken == WalkStep::Taken && walk.pc == site.pc) {
+  if (leave_own_frames(walk, memory, site)) {
+    WalkStep taken = WalkStep::Taken;
     while (taken == WalkStep::Taken && count < most) {
       pcs[count++] = walk.pc;
       taken = full_step(walk, memory);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "recorder/core/call_site.h"
 #include "recorder/core/cfi.h"
 #include "recorder/core/readable.h"
 
@@ -31,6 +32,9 @@ enum class WalkStep : std::uint8_t {
 
 // Goes from a frame to its caller; `walk` stays as it is unless the step is taken.
 [[nodiscard]] WalkStep full_step(Walk& walk, WalkMemory& memory) noexcept;
+
+// Whether a frame of the calling thread, from `site` outward, has a pc that is wanted. For a way that is seldom taken.
+[[nodiscard]] bool any_frame(const Frame& site, bool (*is_wanted)(std::uint64_t pc)) noexcept;
 
 // The number of the stack with these pcs, innermost first. `mark`: why outer frames are missing, or 0. The pcs' modules become known,
 // but the innermost one's not when `innermost_known`.

@@ -1,4 +1,5 @@
 #include "recorder/check/allocator.h"
+#include "recorder/check/failing.h"
 #include "recorder/check/options.h"
 #include "recorder/check/sampling.h"
 #include "recorder/hooks/environment.h"
@@ -39,6 +40,16 @@ void choose_checks(RealFunctions& found) noexcept {
   found.valloc = checked_valloc;
   found.pvalloc = checked_pvalloc;
   found.malloc_usable_size = checked_usable_size;
+  if (!g_check.fail) return;
+  start_failing();
+  found.malloc = failing_malloc;
+  found.calloc = failing_calloc;
+  found.realloc = failing_realloc;
+  found.memalign = failing_memalign;
+  found.posix_memalign = failing_posix_memalign;
+  found.aligned_alloc = failing_memalign;
+  found.valloc = failing_valloc;
+  found.pvalloc = failing_pvalloc;
 }
 
 } // namespace heaptape::recorder

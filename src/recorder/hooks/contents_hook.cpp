@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "recorder/check/allocator.h"
+#include "recorder/check/failing.h"
 #include "recorder/check/options.h"
 #include "recorder/core/events.h"
 #include "recorder/core/interrupted_call.h"
@@ -167,7 +168,7 @@ std::uint64_t ask(ContentsReason reason, const char* name, const AskerState& sta
 // -------------------------------------------------------------------------------------------------------------- the end
 
 void ask_at_end(const SavedCall& call, bool returns) noexcept {
-  if (g_check.on && may_ask()) check_all_blocks(FoundAt::Exit);
+  if (may_ask()) end_checks(FoundAt::Exit);
   static constinit std::atomic<std::uint64_t> s_asked_for{
       0}; // the process, by its memory: a child of fork has its own end
   if (!may_ask() || (g_recorder.config.contents_reasons & wire::reason_bit(ContentsReason::Exit)) == 0) return;
@@ -246,6 +247,11 @@ void ask_at_crash(const siginfo_t& info, const ucontext_t& context) noexcept {
   append(name, length, "crash ");
   append(name, length, name_of(info.si_signo));
   (void)ask(ContentsReason::Crash, name, state_at(context, info));
+}
+
+void end_checks(FoundAt found) noexcept {
+  if (g_check.on) check_all_blocks(found);
+  if (g_check.fail) tell_failing();
 }
 
 void arrange_contents() noexcept {

@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstring>
 
-#include "recorder/check/allocator.h"
 #include "recorder/check/options.h"
 #include "recorder/core/busy.h"
 #include "recorder/core/capture_interrupted.h"
@@ -222,7 +221,7 @@ void put_record(Reading& reading) noexcept {
 void look_at_blocks() noexcept {
   std::uint64_t place = 0;
   t_guarded = as_address(&place);
-  (void)heaptape_guarded([](void*) { check_all_blocks(FoundAt::Crash); }, nullptr, &place);
+  (void)heaptape_guarded([](void*) { end_checks(FoundAt::Crash); }, nullptr, &place);
   t_guarded = 0;
 }
 

@@ -17,6 +17,7 @@
 #include <initializer_list>
 
 #include "recorder/check/allocator.h"
+#include "recorder/check/failing.h"
 #include "recorder/check/options.h"
 #include "recorder/core/events.h"
 #include "recorder/hooks/failed_calls.h"
@@ -128,9 +129,11 @@ bool has_new_handler() noexcept {
                                                       const void* third, std::uint64_t pc, std::uint64_t slot,
                                                       std::uint64_t rbp) {
   const Frame site{pc, slot, rbp};
+  const bool on_purpose = g_check.fail && failed_on_purpose();
   record_failed_new(kind, size, site);
   // Theirs would throw inside and catch it again.
   if (is_nothrow(form) && !has_new_handler()) return nullptr;
+  if (on_purpose) fail_once_more();
   void* const block = call_next_new(form, size, second, third);
   if (block != nullptr && takes_blocks()) {
     (void)record(EventKind::BecameNew, as_address(block), static_cast<std::uint64_t>(kind), site, false);

@@ -39,7 +39,7 @@ std::string releasing(const OddCall& call) {
 }
 
 std::string failed_sentence(const OddCall& call) {
-  std::string text = fmt::format("{} of {} failed", call_name(call.call), asked_for(call.size));
+  std::string text = asked_text(call) + " failed";
   if (call.address != 0) text += fmt::format(" for {:#x}", call.address);
   if (call.error != 0) text += fmt::format(" ({})", std::strerror(static_cast<int>(call.error)));
   return text;
@@ -78,6 +78,10 @@ std::string function_of(StackNames& names, StackId stack) {
 }
 
 } // namespace
+
+std::string asked_text(const OddCall& call) {
+  return fmt::format("{} of {}", call_name(call.call), asked_for(call.size));
+}
 
 const char* odd_sort_name(OddSort sort) {
   switch (sort) {

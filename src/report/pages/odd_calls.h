@@ -20,6 +20,8 @@ const char* odd_sort_name(OddSort sort);
 
 // What the call did, to stand behind "event 12 ": "frees 0x7ffd10, which lies on the stack of thread 1".
 std::string odd_sentence(const OddFinding& finding);
+// Of a call that failed: "malloc of 100 bytes".
+std::string asked_text(const OddCall& call);
 // "event 12", or "after event 11" for a call that is not an event.
 std::string odd_place(const OddCall& call);
 // The function that made the block, as far as its family says: "malloc", "new", "new[]".
