@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "recorder/check/failing.h"
+#include "recorder/check/failing_options.h"
 #include "recorder/check/option_text.h"
 
 namespace heaptape::recorder {

@@ -10,7 +10,7 @@ namespace heaptape::recorder {
 void choose_checks(RealFunctions& found) noexcept {
   const char* const text = find_variable(initial_environment(), "HEAPTAPE_CHECK");
   if (text == nullptr || !read_check_options(text, g_check) || reason_to_stay_off() != nullptr) {
-    g_check.on = false;
+    g_check.on = g_check.fail = false;
     return;
   }
   const AllocatorBehind behind{.malloc = found.malloc,
@@ -29,7 +29,10 @@ void choose_checks(RealFunctions& found) noexcept {
     found.malloc_usable_size = sampled_usable_size;
     return;
   }
-  if (!start_checks(behind, !is_libc_function(reinterpret_cast<const void*>(found.malloc)))) return;
+  if (!start_checks(behind, !is_libc_function(reinterpret_cast<const void*>(found.malloc)))) {
+    g_check.fail = false;
+    return;
+  }
   found.malloc = checked_malloc;
   found.calloc = checked_calloc;
   found.realloc = checked_realloc;

@@ -1,4 +1,4 @@
-#include "recorder/check/failing.h"
+#include "recorder/check/failing_options.h"
 
 #include <gtest/gtest.h>
 
