@@ -78,7 +78,7 @@ bool tell_findings(const std::string& tape, const FindingsWanted& wanted) {
     say(ending_text(view.value().tape().summary()));
   }
   if (wanted.quiet && contexts == 0 && !leaks) return false;
-  say(error_summary(list) +
+  say(error_summary(list) + (leaks ? ", and blocks are definitely lost" : "") +
       (contexts != 0 ? fmt::format("; 'heaptape errors {}' shows them again", printable(tape)) : ""));
   return contexts != 0 || leaks;
 }

@@ -61,6 +61,7 @@ public:
   PoolCollector& pools() { return pools_; }
   std::vector<ForkMade>& forks() { return forks_; } // not yet written
   OddCollector& odd_calls() { return odd_; }
+  const OddCollector& odd_calls() const { return odd_; }
   ErrorCollector& memory_errors() { return errors_; }
   const ErrorCollector& memory_errors() const { return errors_; }
   CrashCollector& crashes() { return crashes_; }

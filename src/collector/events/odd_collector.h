@@ -13,7 +13,12 @@ class OddCollector {
 public:
   static constexpr std::uint64_t kMost = std::uint64_t{1} << 18;
 
-  void add(const OddCall& call) { calls_.add(call); }
+  void add(const OddCall& call) {
+    calls_.add(call);
+    if (call.kind != OddKind::Failed) ++faults_;
+  }
+  // Those that are the program's fault where all of it was recorded: wrong releases, not allocations that failed.
+  std::uint64_t faults() const { return faults_; }
   // C++ blocks may have been recorded under the names of either family.
   void mix_operators() { mixed_ = true; }
   bool operators_are_mixed() const { return mixed_; }
@@ -24,6 +29,7 @@ public:
 
 private:
   BoundedList<OddCall> calls_{kMost};
+  std::uint64_t faults_ = 0;
   bool mixed_ = false;
 };
 

@@ -82,7 +82,11 @@ public:
   std::uint64_t next_round_ns() const { return next_round_ns_; }
   // A thread of the program waits for an answer: step() again soon.
   bool is_awaited(std::uint64_t now_ns) { return !failed() && desk_.is_awaited(now_ns); }
-  std::uint64_t memory_errors() const { return builder_->memory_errors().found() + count_only_.memory_errors; }
+  // What the checks have found, and, of a checked program, wrong releases.
+  std::uint64_t memory_errors() const {
+    const std::uint64_t faults = facts_.check_mode.empty() ? 0 : builder_->odd_calls().faults();
+    return builder_->memory_errors().found() + count_only_.memory_errors + faults;
+  }
   std::uint64_t cpu_samples() const { return builder_->cpu().taken_in(); }
   // Functions of --alloc-fn and --free-fn whose calls are recorded.
   const std::set<std::string>& pool_functions() { return builder_->pools().pool_functions(); }

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <thread>
 #include <vector>
 
@@ -47,6 +48,7 @@ private:
   std::uint64_t before_ = 0;
 };
 
+using Sizes = std::initializer_list<std::size_t>;
 constexpr std::size_t kSizes[] = {0,    1,     7,      8,      15,     16,     17,      24,
                                   31,   33,    100,    1000,   1007,   1008,   1009,    4096,
                                   5000, 65000, 131000, 131056, 131057, 200000, 1 << 20, 5000000};
@@ -86,7 +88,7 @@ TEST_F(AllocatorTest, ABlockIsTheProgramsUpToItsLastByte) {
 
 TEST_F(AllocatorTest, AByteBehindABlockIsFoundWhenItIsReleased) {
   for (const std::size_t size : kSizes) {
-    for (const std::size_t distance : {0, 1, 7, 15}) {
+    for (const std::size_t distance : Sizes{0, 1, 7, 15}) {
       const std::uint64_t already = found();
       void* const block = checked_malloc(size);
       bytes(block)[size + distance] = 1;
@@ -122,7 +124,7 @@ TEST_F(AllocatorTest, DamageOfABlockThatIsNeverReleasedIsFoundByALookAtAll) {
 }
 
 TEST_F(AllocatorTest, AWriteIntoAReleasedBlockIsFound) {
-  for (const std::size_t size : {1, 16, 100, 5000, 131000, 200000}) {
+  for (const std::size_t size : Sizes{1, 16, 100, 5000, 131000, 200000}) {
     const std::uint64_t already = found();
     void* const block = checked_malloc(size);
     checked_free(block);
@@ -138,7 +140,7 @@ TEST_F(AllocatorTest, AWriteIntoAReleasedBlockIsFoundWhenItsMemoryIsUsedAgain) {
   checked_free(block);
   bytes(block)[5] = 1;
   // What is released after it is more than the quarantine holds.
-  for (int i = 0; i < 40000; ++i) checked_free(checked_malloc(48 + (i % 2) * 400));
+  for (int i = 0; i < 40000; ++i) checked_free(checked_malloc(i % 2 == 0 ? 48 : 448));
   EXPECT_EQ(found(), 1U);
 }
 
@@ -165,8 +167,8 @@ TEST_F(AllocatorTest, WhatIsNoLiveBlockIsNotReleased) {
 }
 
 TEST_F(AllocatorTest, AReallocKeepsWhatTheBlockHeld) {
-  for (const std::size_t from : {10, 100, 5000, 131000, 200000, 3000000}) {
-    for (const std::size_t to : {1, 20, 110, 4000, 132000, 190000, 250000, 9000000}) {
+  for (const std::size_t from : Sizes{10, 100, 5000, 131000, 200000, 3000000}) {
+    for (const std::size_t to : Sizes{1, 20, 110, 4000, 132000, 190000, 250000, 9000000}) {
       void* block = checked_malloc(from);
       for (std::size_t i = 0; i < from; ++i) bytes(block)[i] = static_cast<char>(i * 7);
       block = checked_realloc(block, to);
@@ -182,7 +184,7 @@ TEST_F(AllocatorTest, AReallocKeepsWhatTheBlockHeld) {
 }
 
 TEST_F(AllocatorTest, TheTailThatAReallocCutsOffIsNotTheProgramsAnyMore) {
-  for (const std::size_t from : {30, 300, 200000}) {
+  for (const std::size_t from : Sizes{30, 300, 200000}) {
     const std::uint64_t already = found();
     void* const block = checked_realloc(checked_malloc(from), from - 5);
     bytes(block)[from - 5] = 1;
@@ -193,7 +195,7 @@ TEST_F(AllocatorTest, TheTailThatAReallocCutsOffIsNotTheProgramsAnyMore) {
 
 TEST_F(AllocatorTest, CallocGivesZeroAlsoWhereMemoryWasUsedBefore) {
   for (int round = 0; round < 3; ++round) {
-    for (const std::size_t size : {24, 1000, 5000, 200000, 3000000}) {
+    for (const std::size_t size : Sizes{24, 1000, 5000, 200000, 3000000}) {
       void* const block = checked_calloc(1, size);
       for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(bytes(block)[i], 0);
       std::memset(block, 1, size);
@@ -208,7 +210,7 @@ TEST_F(AllocatorTest, CallocGivesZeroAlsoWhereMemoryWasUsedBefore) {
 
 TEST_F(AllocatorTest, AlignedBlocksAreAlignedAndHaveRedzonesToo) {
   for (std::size_t alignment = 32; alignment <= std::size_t{4} << 20; alignment *= 2) {
-    for (const std::size_t size : {1, 40, 5000}) {
+    for (const std::size_t size : Sizes{1, 40, 5000}) {
       const std::uint64_t already = found();
       void* const block = checked_memalign(alignment, size);
       ASSERT_NE(block, nullptr);

@@ -137,6 +137,13 @@ std::string error_summary(const ErrorList& list) {
 }
 
 std::string error_coverage(const ErrorList& list) {
+  if (list.mode == "sample")
+    return "The program ran with samples: of the blocks that were guarded, reads and writes outside of them and after "
+           "their "
+           "release, and wrong releases.";
+  if (list.mode == "guard")
+    return "The program ran with guarded blocks: reads and writes outside of blocks and after their release, and wrong "
+           "releases.";
   if (list.checked)
     return fmt::format("The program ran with checks (mode {}): wrong releases, and writes outside of blocks and into "
                        "released ones.",
