@@ -6,6 +6,7 @@ import re
 import sys
 
 from harness import LIBRARY, Skip, as_root, case, check, each, equal, installed, main, program
+from outcome import without_crash_handler
 from tape import demand
 
 
@@ -36,7 +37,7 @@ def a_program_sees_its_process_unchanged_with(test, form):
         equal(outcome.status, 0, "status")
         if recorded:
             check(len(test.tapes()) == 1, "it was recorded")
-        text = without_pid(outcome.out)
+        text = without_crash_handler(without_pid(outcome.out))
         # The user set these; only what the recorder adds or takes away counts.
         drop = rb"variable (HEAPTAPE_\w+|LD_PRELOAD)=.*\n" if form == "direct" else rb"variable HEAPTAPE_LIBRARY=.*\n"
         seen.append((re.sub(drop, b"", text), outcome.err))
@@ -55,7 +56,7 @@ def a_closed_standard_descriptor_stays_closed(test):
         for words, variables in (([program("surroundings")], {}), recorded(test, [program("surroundings")])):
             outcome = test.run([sh, "-c", f'"$@" 9>out {closed}', "sh", *words], env=variables)
             equal(outcome.status, 0, f"status with {closed}; stderr: {outcome.err}")
-            seen.append(re.sub(mask, b"", (test.work / "out").read_bytes()))
+            seen.append(re.sub(mask, b"", without_crash_handler((test.work / "out").read_bytes())))
         equal(seen[1], seen[0], f"what the program saw with {closed}")
         check(b"descriptor 9\n" in seen[1] and len(test.tapes()) == 1, "it was recorded and saw its descriptors")
 

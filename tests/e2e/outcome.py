@@ -1,5 +1,8 @@
 """How a run ended, and the two ways in which a case demands something."""
 
+import re
+import signal
+
 
 def check(condition, message):
     if not condition:
@@ -28,3 +31,13 @@ class Outcome:
     def tape(self):
         check(len(self.tapes) == 1, f"one tape expected, there are {len(self.tapes)}; stderr: {shorten(self.err)}")
         return self.tapes[0]
+
+
+# The one trace that /proc/PID/status has of a recording: the handler for the signals that programs die of.
+CRASH_SIGNALS = sum(1 << (number - 1) for number in (signal.SIGILL, signal.SIGTRAP, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE,
+                                                     signal.SIGSEGV, signal.SIGSYS))
+
+
+def without_crash_handler(text):
+    """What a program read of its own status, as it is without that handler."""
+    return re.sub(rb"(SigCgt:\t)([0-9a-f]{16})", lambda match: match[1] + b"%016x" % (int(match[2], 16) & ~CRASH_SIGNALS), text)
