@@ -106,6 +106,14 @@ def what_is_never_reached_is_said(test):
 
 
 @case
+def a_sweep_with_nothing_to_try_says_so(test):
+    text = fail(test, "--sweep", "--fail-above", "1G", "--", program(CASES), "malloc", "good", status=0).stderr
+    check("no allocation that could fail" in text, text)
+    text = fail(test, "--sweep", "--", "./no_such_program", status=127).stderr
+    check("no_such_program" in text, text)
+
+
+@case
 def conditions_combine(test):
     check("2 allocations of 2 failed" not in chosen(test, "realloc", "--fail-above", "10", status=3), "only the larger one")
     check("realloc of 77 bytes in " in chosen(test, "realloc", "--fail-above", "10", status=3), "above")

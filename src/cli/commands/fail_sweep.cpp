@@ -185,6 +185,10 @@ int Sweep::go() {
     return kTrouble;
   }
   const std::uint64_t count = *first_.failures.counted;
+  if (count == 0) {
+    say("the program makes no allocation that could fail and meets the conditions");
+    return kOk;
+  }
   const std::vector<std::uint64_t> numbers = numbers_to_try(count, wanted_.most_runs);
   if (numbers.size() < count)
     say(with_separators(numbers.size()) + " of " + count_of(count, "allocation") +

@@ -242,9 +242,13 @@ Result<> take_functions(const std::vector<std::string>& allocating, const std::v
 int run_sweep(const CheckArguments& checks, const RecordArguments& split) {
   const Result<std::string> binary = own_path();
   if (!binary) return fail(binary.error());
+  const std::vector<std::string> command(split.command.begin(), split.command.end());
+  if (const Result<Program> program = resolve_program(command, std::getenv("PATH")); !program)
+    return end_with(
+        {program.error().code == ErrorCode::NotFound ? kNotFound : kCannotExecute, program.error().sentence});
   FailSweep sweep{.heaptape = binary.value(),
                   .options = {},
-                  .command = {split.command.begin(), split.command.end()},
+                  .command = command,
                   .most_runs = *checks.failing.sweep,
                   .keep_output = checks.failing.keep_output};
   for (const std::string_view word : split.options) {
