@@ -32,12 +32,11 @@ std::uint64_t SweepList::runs() const {
 
 std::vector<std::uint64_t> numbers_to_try(std::uint64_t count, std::uint64_t most) {
   const std::uint64_t runs = std::min(count, most);
+  const std::uint64_t gaps = runs > 1 ? runs - 1 : 1;
+  // In two parts, so that no product is too large.
+  const std::uint64_t step = count != 0 ? (count - 1) / gaps : 0, rest = count != 0 ? (count - 1) % gaps : 0;
   std::vector<std::uint64_t> numbers;
-  for (std::uint64_t i = 0; i < runs; ++i) {
-    // The first and the last are among them. Both factors are small enough for the product.
-    numbers.push_back(
-        runs == 1 ? 1 : 1 + static_cast<std::uint64_t>(static_cast<unsigned __int128>(i) * (count - 1) / (runs - 1)));
-  }
+  for (std::uint64_t i = 0; i < runs; ++i) numbers.push_back(1 + i * step + i * rest / gaps);
   return numbers;
 }
 
