@@ -18,6 +18,7 @@
 #include "cli/beside/run_quietly.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/exit_codes.h"
+#include "report/crash/crash_line.h"
 #include "report/errors/error_list.h"
 #include "report/errors/failures.h"
 #include "report/errors/sweep_list.h"
@@ -64,7 +65,7 @@ struct RunFacts {
   Failures failures{};
   std::optional<Summary> summary{};
   std::size_t errors = 0; // different ones
-  std::string call{}, stack{};
+  std::string call{}, stack{}, crash{};
 
   int signal() const { return summary && summary->ending == Ending::Killed ? summary->ending_detail : 0; }
 };
@@ -107,6 +108,7 @@ Result<RunFacts> Sweep::read(std::uint64_t number) const {
   facts.failures = find_failures(view.value());
   facts.summary = view.value().tape().summary();
   facts.errors = find_errors(view.value()).contexts.size();
+  facts.crash = crash_line(view.value().tape(), view.value().names());
   if (!facts.failures.failures.empty()) {
     const Failure& failure = facts.failures.failures.front();
     StackText stacks(view.value().names());
@@ -150,7 +152,7 @@ void Sweep::judge(std::uint64_t number, const QuietRun& run) {
     what = "did not end";
   } else if (is_crash(facts.signal())) {
     outcome = RunOutcome::Crashed;
-    what = signal_name(facts.signal());
+    what = facts.crash.empty() ? signal_name(facts.signal()) : facts.crash;
   } else if (facts.failures.failed == 0) {
     outcome = RunOutcome::NotReached;
   } else if (facts.errors > first_.errors) {

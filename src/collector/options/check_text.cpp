@@ -43,7 +43,8 @@ bool is_known(std::string_view part, bool fails) {
   const std::string_view name = part.substr(0, equals), value = part.substr(equals + 1);
   if (name == "stomp") return is_byte(value);
   if (name == "fill") return value == "none" || is_byte(value);
-  if (fails && is_known_of_failing(name, value)) return true;
+  if (fails && (name == "from" || name == "every" || is_known_of_failing(name, value)))
+    return is_known_of_failing(name, value);
   if (name == "quarantine" || name == "from" || name == "to" || name == "every") return is_number(value);
   if (name == "side") return value == "right" || value == "left" || value == "random";
   return name == "on-error" && (value == "report" || value == "stop" || value == "abort");

@@ -89,7 +89,7 @@ TEST(Failing, TextsThatMakeNoSenseAreRefused) {
   const char* const kLong = "fail,in=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
   for (const char* text :
        {"fail,nth=", "fail,nth=x", "fail,every=0", "fail,in=", "fail,from=5", "fail,from=5-4", "fail,from=4-5@",
-        "fail,from=4-5x", "fail,sometimes", "check,nth=1", "full,nth=2", "fails", kLong})
+        "fail,from=4-5x", "fail,sometimes", "check,nth=1", "full,every=2", "fails", kLong})
     EXPECT_FALSE(read_check_options(text, options)) << text;
 }
 

@@ -20,16 +20,8 @@ bool read_byte(const char* text, std::uint8_t& byte) noexcept {
   return true;
 }
 
-bool read_part(const char* part, CheckOptions& options) noexcept {
-  if (options.fail && read_failing_part(part, g_failing))
-    return true; // some of its words mean something else in other modes
-  if (const char* value = behind(part, "stomp="); value != nullptr) return read_byte(value, options.released_byte);
-  if (const char* value = behind(part, "fill="); value != nullptr) {
-    options.fill = !is_word(value, "none");
-    return !options.fill || read_byte(value, options.fresh_byte);
-  }
-  if (const char* value = behind(part, "quarantine="); value != nullptr)
-    return read_number(value, 10, std::uint64_t{1} << 40, options.quarantine_bytes);
+// Of the modes guard and sample.
+bool read_guard_part(const char* part, CheckOptions& options) noexcept {
   if (const char* value = behind(part, "every="); value != nullptr && options.sample_every != 0) {
     std::uint64_t every = 0;
     if (!read_number(value, 10, 1'000'000'000, every) || every == 0) return false;
@@ -46,13 +38,24 @@ bool read_part(const char* part, CheckOptions& options) noexcept {
                                                     : GuardSide::Right;
     return options.guard_side != GuardSide::Right || is_word(value, "right");
   }
+  return false;
+}
+
+bool read_part(const char* part, CheckOptions& options) noexcept {
+  if (const char* value = behind(part, "stomp="); value != nullptr) return read_byte(value, options.released_byte);
+  if (const char* value = behind(part, "fill="); value != nullptr) {
+    options.fill = !is_word(value, "none");
+    return !options.fill || read_byte(value, options.fresh_byte);
+  }
+  if (const char* value = behind(part, "quarantine="); value != nullptr)
+    return read_number(value, 10, std::uint64_t{1} << 40, options.quarantine_bytes);
   if (const char* value = behind(part, "on-error="); value != nullptr) {
     options.on_error = is_word(value, "stop")    ? OnError::Stop
                        : is_word(value, "abort") ? OnError::Abort
                                                  : OnError::Report;
     return options.on_error != OnError::Report || is_word(value, "report");
   }
-  return false;
+  return options.fail ? read_failing_part(part, g_failing) : read_guard_part(part, options);
 }
 
 } // namespace
@@ -61,8 +64,8 @@ bool read_check_options(const char* text, CheckOptions& options) noexcept {
   options = CheckOptions{};
   options.full = is_word(text, "full");
   options.guard = is_word(text, "guard");
-  if (is_word(text, "sample")) options.sample_every = kUsualSamples;
   options.fail = is_word(text, "fail");
+  if (is_word(text, "sample")) options.sample_every = kUsualSamples;
   if (!options.full && !options.guard && !options.fail && options.sample_every == 0 && !is_word(text, "check"))
     return false;
   g_failing = FailingOptions{};
