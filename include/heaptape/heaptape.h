@@ -20,6 +20,7 @@
  *   heaptape_scope_begin(name), _end(name); in C++ the object heaptape_scope(name): what a part of the program costs
  *   heaptape_heap(&figures)          what is live now, exactly
  *   heaptape_checkpoint(t1, ...)     a line about time and memory on stderr, and a mark      <heaptape/checkpoint.h>
+ *   heaptape_check()                 under 'heaptape check': look at all blocks now           <heaptape/check.h>
  */
 #ifndef HEAPTAPE_HEAPTAPE_H
 #define HEAPTAPE_HEAPTAPE_H
@@ -147,6 +148,7 @@ static inline int heaptape_heap(struct heaptape_figures* figures) {
 
 #endif /* HEAPTAPE_DISABLE */
 
+#include <heaptape/check.h>
 #include <heaptape/contents.h>
 #include <heaptape/pool.h>
 #include <heaptape/profile.h>

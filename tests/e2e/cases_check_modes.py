@@ -85,6 +85,23 @@ def at_an_error_the_program_ends_where_that_is_wanted(test):
 
 
 @case
+def a_program_asks_for_a_look_at_all_blocks(test):
+    outcome = checked(test, [program("guarded_accesses"), "asked"])
+    equal((outcome.status, outcome.out), (0, b"asked\n0 1\n"), f"status and output: {outcome.err}")
+    equal([(error.sort, error.found) for error in all_errors(outcome.tape)], [("write-behind", "request")], "errors")
+    plain = test.run([program("guarded_accesses"), "asked"])
+    equal(plain.out, b"asked\n-1 -1\n", "without checks")
+
+
+@case
+def damage_is_found_sooner_when_all_blocks_are_looked_at_now_and_then(test):
+    outcome = checked(test, [program("guarded_accesses"), "late"], "--check-every", "1M")
+    equal([(error.sort, error.found) for error in all_errors(outcome.tape)], [("write-behind", "request")], "errors")
+    outcome = checked(test, [program("guarded_accesses"), "late"])
+    equal([(error.sort, error.found) for error in all_errors(outcome.tape)], [("write-behind", "release")], "errors")
+
+
+@case
 def suppressed_errors_do_not_count(test):
     outcome = checked(test, [program("guarded_accesses"), "write-behind"])
     entries = heaptape("errors", "--gen-suppressions", outcome.tape.path).stdout

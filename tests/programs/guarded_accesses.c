@@ -4,7 +4,10 @@
 //   read-freed, write-freed                                  one byte of it after its release
 //   slack         writes the byte behind a block of 60 bytes
 //   leak          loses ten blocks of 100 bytes
+//   asked         writes the byte behind it, asks for a look at all blocks, and prints how many errors there were before and after
+//   late          writes the byte behind it, and then does what many does
 //   many          makes and releases 20,000 blocks of many sizes, of which 2,000 live at a time
+#include <heaptape/check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +29,12 @@ static void make_many(void) {
   for (unsigned i = 0; i < kLive; ++i) release(blocks[i]);
 }
 
+static void ask(volatile char* behind) {
+  const long before = heaptape_check();
+  write_byte(behind);
+  printf("%ld %ld\n", before, heaptape_check());
+}
+
 int main(int count, char** words) {
   const char* const what = count > 1 ? words[1] : "good";
   const size_t size = strcmp(what, "slack") == 0 ? 60 : 64;
@@ -40,7 +49,9 @@ int main(int count, char** words) {
   if (strcmp(what, "write-before") == 0) write_byte(block - 1);
   if (strcmp(what, "leak") == 0)
     for (int i = 0; i < 10; ++i) write_byte(make(100));
-  if (strcmp(what, "many") == 0) make_many();
+  if (strcmp(what, "asked") == 0) ask(block + size);
+  if (strcmp(what, "late") == 0) write_byte(block + size);
+  if (strcmp(what, "many") == 0 || strcmp(what, "late") == 0) make_many();
   release(block);
   if (strcmp(what, "read-freed") == 0) seen += read_byte(block + 5);
   if (strcmp(what, "write-freed") == 0) write_byte(block + 5);

@@ -69,6 +69,9 @@ void CheckArguments::add(OptionList& list) {
   list.text("--stomp BYTE", stomp_, "fill released memory with this byte (default: 0xBD)");
   list.text("--fill BYTE", fill_, "fill memory that malloc gives with this byte, or 'none' (default: 0xBE)");
   list.text(
+      "--check-every SIZE", every_,
+      "look at all blocks whenever a thread has released this much: damage is found sooner (default: at the end)");
+  list.text(
       "--quarantine SIZE", quarantine_,
       "keep this much released memory (default: an eighth of the heap, from 1M to 8M; a twentieth of a large one)");
   failing.add(list);
@@ -102,6 +105,10 @@ Result<> CheckArguments::take(CollectorOptions& options) {
   if (!fill_.empty() && !add(",fill=" + byte_digits(fill_))) return refused("--fill", fill_);
   if (quarantine != 0 && !add(",quarantine=" + std::to_string(quarantine)))
     return Error{ErrorCode::Usage, "--quarantine: more than there can be"};
+  std::uint64_t every = 0;
+  if (auto taken = take_value("--check-every", every_, parse_bytes, every); !taken) return taken;
+  if (every != 0 && !add(",sweep=" + std::to_string(every)))
+    return Error{ErrorCode::Usage, "--check-every: more than there can be"};
   if ((!side_.empty() || !sizes_.empty()) && mode_ != "guard")
     return Error{ErrorCode::Usage,
                  std::string(side_.empty() ? "--guard-size" : "--guard-side") + " needs --mode guard"};

@@ -8,6 +8,7 @@
 //   stomp=HH          what released memory is filled with, two hexadecimal digits
 //   fill=HH|none      what memory is filled with that malloc gives
 //   quarantine=BYTES  how much released memory is kept
+//   sweep=BYTES       look at all blocks whenever a thread has released so much
 //   on-error=report|stop|abort
 //   nth=N | every=N | chance=N      fail: which of those that meet the conditions; chance: N of 2^32
 //   seed=N, above=BYTES, below=BYTES, in=OBJECT, from=BEGIN-END[@OBJECT]

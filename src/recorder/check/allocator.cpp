@@ -230,6 +230,14 @@ std::uint64_t size_of(const Given& given) noexcept {
   report_ignored_call();
 }
 
+// The thread's clock goes on with small blocks alone.
+[[gnu::noinline, gnu::cold]] void sweep_if_due(ThreadCache& cache, const Given& given, std::uint64_t size) noexcept {
+  if (given.place.found != Found::Small) cache.swept -= static_cast<std::uint32_t>(size / kClockUnit);
+  if (cache.clock - cache.swept < g_check.sweep_bytes / kClockUnit) return;
+  cache.swept = cache.clock;
+  sweep(FoundAt::Request);
+}
+
 // Of an operator delete the alignment that it says.
 [[gnu::always_inline]] inline void release(void* block, const std::size_t* alignment) noexcept {
   if (block == nullptr) return;
@@ -245,8 +253,13 @@ std::uint64_t size_of(const Given& given) noexcept {
     return put_first(given);
   if (is_busy(*cache)) [[unlikely]]
     return put_nested(given);
-  const Inside inside(*cache);
-  put(*cache, given);
+  const std::uint64_t size = g_check.sweep_bytes != 0 ? size_of(given) : 0;
+  {
+    const Inside inside(*cache);
+    put(*cache, given);
+  }
+  if (g_check.sweep_bytes != 0) [[unlikely]]
+    sweep_if_due(*cache, given, size);
 }
 
 void before_fork() noexcept {

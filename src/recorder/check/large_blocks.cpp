@@ -109,6 +109,8 @@ void make_clean(LargeBlock& block, std::uint32_t run, std::uint64_t warm) noexce
 
 void give_back(std::uint32_t run) noexcept {
   LargeBlock& block = block_of(run);
+  block.state.store(BlockState::Changing, std::memory_order_relaxed);
+  compiler_barrier();
   const std::uint64_t warm = g_warm_bytes + block.accessible;
   block.dirty = block.chunks <= kShortRuns && warm <= kMostWarm;
   if (block.dirty)

@@ -49,6 +49,8 @@ bool read_part(const char* part, CheckOptions& options) noexcept {
   }
   if (const char* value = behind(part, "quarantine="); value != nullptr)
     return read_number(value, 10, std::uint64_t{1} << 40, options.quarantine_bytes);
+  if (const char* value = behind(part, "sweep="); value != nullptr)
+    return read_number(value, 10, std::uint64_t{1} << 36, options.sweep_bytes); // what a clock of 32 bits tells apart
   if (const char* value = behind(part, "on-error="); value != nullptr) {
     options.on_error = is_word(value, "stop")    ? OnError::Stop
                        : is_word(value, "abort") ? OnError::Abort

@@ -26,9 +26,9 @@ void pause_for_others() noexcept {
   (void)system_call(SYS_nanosleep, as_long(&moment), 0);
 }
 
-template <class Facts, class IsWhole>
-bool is_damaged(Facts facts_now, IsWhole is_whole) noexcept {
-  const auto facts = facts_now();
+// `facts` are those that the first look went by.
+template <class Facts, class FactsNow, class IsWhole>
+bool is_damaged(Facts facts, FactsNow facts_now, IsWhole is_whole) noexcept {
   for (int look = 0; look < kLooks; ++look) {
     if (is_whole() || facts_now() != facts) return false;
     pause_for_others();
@@ -43,30 +43,32 @@ void look_at(const Slot& slot, FoundAt found) noexcept {
   const auto facts_now = [&] { return slot.facts->load(std::memory_order_acquire); };
   const auto is_fill_whole = [&] { return is_block_filled(block, facts.size(), g_check.released_byte); };
   const auto are_zones_whole = [&] { return are_redzones_whole(slot, facts); };
-  if (facts.state() == BlockState::Released && !is_fill_whole() && is_damaged(facts_now, is_fill_whole))
+  if (facts.state() == BlockState::Released && !is_fill_whole() && is_damaged(facts.word, facts_now, is_fill_whole))
     report_released(block, facts.size(), found);
-  if (!are_zones_whole() && is_damaged(facts_now, are_zones_whole)) report_redzones(slot, facts, found);
+  if (!are_zones_whole() && is_damaged(facts.word, facts_now, are_zones_whole)) report_redzones(slot, facts, found);
 }
 
 void look_at(LargeBlock& block, std::uint32_t run, FoundAt found) noexcept {
-  const BlockState state = block.state.load(std::memory_order_acquire); // pairs with who changed the block
-  if (state != BlockState::Live && state != BlockState::Released) return;
-  const std::uint64_t size = block.size.load(std::memory_order_relaxed);
-  const auto facts_now = [&] {
+  const auto facts_now = [&] { // size and state
     return block.size.load(std::memory_order_acquire) * 4 + static_cast<std::uint64_t>(block.state.load());
   };
+  const std::uint64_t facts = facts_now();
+  const auto state = static_cast<BlockState>(facts % 4);
+  if (state != BlockState::Live && state != BlockState::Released) return;
+  const std::uint64_t size = facts / 4;
   const auto is_fill_whole = [&] { return is_block_filled(block.user, size, g_check.released_byte); };
   const auto are_zones_whole = [&] { return are_redzones_whole(block, run); };
-  if (state == BlockState::Released && !is_fill_whole() && is_damaged(facts_now, is_fill_whole))
+  if (state == BlockState::Released && !is_fill_whole() && is_damaged(facts, facts_now, is_fill_whole))
     report_released(block.user, size, found);
-  if (!are_zones_whole() && is_damaged(facts_now, are_zones_whole)) report_redzones(block, run, found);
+  if (!are_zones_whole() && is_damaged(facts, facts_now, are_zones_whole)) report_redzones(block, run, found);
 }
 
 void look_at(GuardedBlock& block, FoundAt found) noexcept {
   const auto facts_now = [&] { return static_cast<std::uint32_t>(block.state.load(std::memory_order_acquire)); };
-  if (facts_now() != static_cast<std::uint32_t>(BlockState::Live)) return;
+  constexpr auto kLive = static_cast<std::uint32_t>(BlockState::Live);
+  if (facts_now() != kLive) return;
   const auto is_whole = [&] { return is_slack_whole(block); };
-  if (!is_whole() && is_damaged(facts_now, is_whole)) report_slack(block, found);
+  if (!is_whole() && is_damaged(kLive, facts_now, is_whole)) report_slack(block, found);
 }
 
 // Their pages may be closed at any time, but under the lock.

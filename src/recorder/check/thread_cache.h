@@ -36,6 +36,7 @@ struct SlotRing {
 struct ThreadCache {
   SlotRing rings[kClasses];
   std::uint32_t clock;
+  std::uint32_t swept; // the clock at the thread's last look at all blocks
   // 1 while the thread is in here. A signal handler that finds it so takes another way. Plain loads and stores: nobody else looks.
   std::atomic<std::uint32_t> busy;
   ThreadCache* next; // of those whose threads have ended

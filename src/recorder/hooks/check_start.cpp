@@ -1,8 +1,11 @@
 #include "recorder/check/allocator.h"
 #include "recorder/check/failing.h"
 #include "recorder/check/options.h"
+#include "recorder/check/report.h"
 #include "recorder/check/sampling.h"
+#include "recorder/core/switch.h"
 #include "recorder/hooks/environment.h"
+#include "recorder/hooks/hook.h"
 #include "recorder/hooks/real.h"
 
 namespace heaptape::recorder {
@@ -56,3 +59,13 @@ void choose_checks(RealFunctions& found) noexcept {
 }
 
 } // namespace heaptape::recorder
+
+using namespace heaptape;
+using namespace heaptape::recorder;
+
+// A look at all blocks; how many errors there have been so far, -1 where nothing is checked. Also for a debugger to call.
+HT_HOOK long heaptape_recorder_check() {
+  if (!g_check.on || !is_attached()) return -1;
+  check_all_blocks(FoundAt::Request);
+  return static_cast<long>(errors_found());
+}
