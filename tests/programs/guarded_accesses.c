@@ -5,7 +5,7 @@
 //   slack         writes the byte behind a block of 60 bytes
 //   leak          loses ten blocks of 100 bytes
 //   asked         writes the byte behind it, asks for a look at all blocks, and prints how many errors there were before and after
-//   late          writes the byte behind it, and then does what many does
+//   late          writes the byte behind a block of 5,000 bytes, and then does what many does
 //   many          makes and releases 20,000 blocks of many sizes, of which 2,000 live at a time
 #include <heaptape/check.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static void ask(volatile char* behind) {
 
 int main(int count, char** words) {
   const char* const what = count > 1 ? words[1] : "good";
-  const size_t size = strcmp(what, "slack") == 0 ? 60 : 64;
+  const size_t size = strcmp(what, "slack") == 0 ? 60 : strcmp(what, "late") == 0 ? 5000 : 64;
   volatile char* const block = make(size);
   printf("%s\n", what);
   fflush(stdout);
