@@ -202,7 +202,7 @@ std::unique_ptr<SqlRows> make_sql_rows(SqlFormat format, const TextStyle& style,
 std::string tables_text(const Database& database) {
   std::string text;
   for (const auto& table : database.tables()) {
-    text += padded_left(table->name(), 10) + std::string(table->meaning()) + "\n";
+    text += padded_left(table->name(), 14) + std::string(table->meaning()) + "\n";
   }
   return text;
 }
