@@ -97,7 +97,7 @@ def children_that_fork_without_exec_are_counted(test):
 def a_child_that_outlives_the_program_is_named_with_its_pid(test):
     sh, sleep = installed("sh", "sleep")
     folder = test.new_tapes_folder()
-    script = f"{sleep} 600 >/dev/null 2>&1 & echo $! >child"
+    script = f'{sleep} 600 >/dev/null 2>&1 & echo $! >child; while read name </proc/$!/comm && [ "$name" != sleep ]; do :; done'
     started = test.start([HEAPTAPE, "record", "-o", f"{folder}/x.tape", sh, "-c", script], env={"HEAPTAPE_LIBRARY": LIBRARY})
     text = started.communicate()[1].decode()
     pid = (test.work / "child").read_text().strip()
