@@ -14,6 +14,8 @@ namespace {
 
 // An overrun is seldom longer.
 constexpr std::uint64_t kReachBehind = 64;
+// But somebody may have missed a block by more: by the index of an array, or a page that guards it.
+constexpr std::uint64_t kNear = 8192;
 // What glibc keeps in front of a block: its size, and the size of a free neighbour.
 constexpr std::uint64_t kHeader = 16;
 // How far a stack is looked for below its known top where the kernel never showed it: the usual limit.
@@ -40,6 +42,7 @@ public:
     answer_.stopped = facts_.stopped;
     answer_.in_pools = facts_.in_pools ? *std::move(facts_.in_pools) : pool_blocks_around(session_, address_);
     choose(is_slack);
+    if (answer_.kind == AddressKind::Nothing || answer_.kind == AddressKind::Mapping) note_near_blocks();
     // Whatever it is: somebody took it for a block.
     if (!answer_.block) answer_.bad_releases = std::move(facts_.bad_releases);
     find_frame();
@@ -47,6 +50,12 @@ public:
   }
 
 private:
+  // Somebody may have missed one of them.
+  void note_near_blocks() {
+    if (before_ && behind(*before_) < kNear) answer_.before = before_;
+    if (after_ && after_->address - address_ < kNear) answer_.after = after_;
+  }
+
   // Some patterns and texts are addresses all the same, if something is mapped there.
   bool is_odd() {
     OddAddress odd = odd_address(address_);

@@ -57,7 +57,7 @@ struct Explanation {
   Event unmapping{};                      // Unmapped: what took it away
   ThreadId thread{};                      // Stack, ThreadLocal: whose; 0: not known
   std::optional<FoundSymbol> symbol{};    // Global, Code
-  std::optional<Block> before{}, after{}; // FreeMemory: the live blocks around it
+  std::optional<Block> before{}, after{}; // FreeMemory: the live blocks around it; Mapping, Nothing: if they are near
   // Stack, and what else a stack lies in: where that was at the last snapshot of memory up to the cursor.
   std::optional<SnapshotStacks::Place> frame{}; // in which frame, of session.memory_stacks()
   bool below_frames = false;                    // on the part of a thread's stack that was not in use

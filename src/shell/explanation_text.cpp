@@ -46,9 +46,10 @@ public:
       return answer_.range->kind == RangeKind::MainHeap
                  ? "in the heap, but no block ever covered it up to here"
                  : "in a thread's arena, but no block ever covered it up to here";
-    case AddressKind::Mapping: return mapping(*answer_.range);
+    case AddressKind::Mapping: return mapping(*answer_.range) + near_block();
     case AddressKind::Nothing:
-      return session_.space().from_kernel ? "in no mapping of the program" : "in nothing that the tape knows of";
+      return (session_.space().from_kernel ? "in no mapping of the program" : "in nothing that the tape knows of") +
+             near_block();
     }
     return {};
   }
@@ -56,6 +57,20 @@ public:
 private:
   std::string place_in(const Tenant& life) const { return offset_words(answer_.address - life.address); }
   std::string since(std::uint64_t us) const { return ago_text(us, session_.time_us()); }
+
+  // ", 20 bytes before a live block of 100 bytes"
+  std::string near_block() const {
+    const std::uint64_t address = answer_.address;
+    const auto& before = answer_.before;
+    const auto& after = answer_.after;
+    const std::uint64_t behind = before ? address - std::min(address, before->address + before->size) : 0;
+    if (before && (!after || behind <= after->address - address))
+      return fmt::format(", {} behind a live block of {}", count_of(behind, "byte"), count_of(before->size, "byte"));
+    if (after)
+      return fmt::format(", {} before a live block of {}", count_of(after->address - address, "byte"),
+                         count_of(after->size, "byte"));
+    return {};
+  }
 
   // "a 64-byte block freed 1.20 ms earlier"
   std::string gone(const Tenant& life) const {
@@ -138,7 +153,7 @@ public:
     else if (answer_.thread.value != 0)
       text_ += "  the kernel never showed this stack: the program ended first, or its thread began too late\n";
     else if (answer_.oddity.empty())
-      add_nearest_ranges();
+      add_surroundings();
     if (answer_.frame) add_stack_frame(*answer_.frame);
     for (const PoolBlock& block : answer_.in_pools) text_ += pool_block_text(session_, block, answer_.address);
     for (const Event& event : answer_.bad_releases) text_ += "  wrongly released: " + bad_release_text(session_, event);
@@ -248,14 +263,17 @@ private:
       return;
     }
     text_ += fmt::format("  in {}{}\n", extent, name.empty() ? "" : "  " + name);
-    if (const auto& before = answer_.before)
-      add_neighbour("before", *before, answer_.address - std::min(answer_.address, before->address + before->size));
-    if (const auto& after = answer_.after) add_neighbour("after", *after, after->address - answer_.address);
+    add_neighbours();
     if (const auto& mapper = answer_.mapper) {
       text_ += fmt::format("  mapped {} by {} ({})\n", since(mapper->time_us), thread_text(session_, mapper->thread),
                            moment_text(mapper->event, mapper->time_us));
       add_frames(mapper->stack);
     }
+  }
+  void add_neighbours() {
+    if (const auto& before = answer_.before)
+      add_neighbour("before", *before, answer_.address - std::min(answer_.address, before->address + before->size));
+    if (const auto& after = answer_.after) add_neighbour("after", *after, after->address - answer_.address);
   }
   void add_neighbour(const char* side, const Block& block, std::uint64_t gap) {
     text_ += fmt::format("  {:<7}{}  {}, {} away  {}\n", side, hex(block.address), block_words(block.size),
@@ -287,6 +305,10 @@ private:
                          moment_text(snapshot.event, snapshot.time_us));
   }
 
+  void add_surroundings() {
+    add_neighbours();
+    add_nearest_ranges();
+  }
   void add_nearest_ranges() {
     const AddressSpace& space = session_.space();
     const auto after = std::partition_point(space.ranges.begin(), space.ranges.end(),
