@@ -19,7 +19,7 @@ namespace {
     return record_failed(kind, size, 0, site.pc, site.slot, site.rbp);
   if (takes_blocks()) [[likely]]
     (void)record(kind, as_address(block), size, site, true);
-  else
+  else if (is_recording())
     (void)record_paused(EventKind::PausedAlloc, as_address(block), site.pc, site.slot, site.rbp);
 }
 
@@ -29,7 +29,7 @@ namespace {
   if (block == nullptr) return;
   if (takes_blocks()) [[likely]]
     (void)record(kind, as_address(block), static_cast<std::uint32_t>(given_size), site, g_recorder.free_stacks);
-  else
+  else if (is_recording())
     (void)record_paused(kind, as_address(block), site.pc, site.slot, site.rbp);
 }
 

@@ -187,7 +187,7 @@ bool has_new_handler() noexcept {
       return make_after_failure(form, kind, size, second, third, site.pc, site.slot, site.rbp);
     if (takes_blocks()) [[likely]]
       (void)record(kind, as_address(block), size, site, true);
-    else
+    else if (is_recording())
       (void)record_paused(EventKind::PausedAlloc, as_address(block), site.pc, site.slot, site.rbp);
     return block;
   }
@@ -201,7 +201,7 @@ bool has_new_handler() noexcept {
   if (chosen <= Way::Record && block != nullptr) [[likely]] {
     if (takes_blocks()) [[likely]]
       (void)record(kind, as_address(block), static_cast<std::uint32_t>(given_size), site, g_recorder.free_stacks);
-    else
+    else if (is_recording())
       (void)record_paused(kind, as_address(block), site.pc, site.slot, site.rbp);
   }
   if (chosen == Way::Direct) [[likely]] {
