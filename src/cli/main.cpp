@@ -34,6 +34,7 @@ constexpr std::array kCommands{
     Command{"timeline", timeline},
     Command{"cpu", cpu},
     Command{"errors", errors},
+    Command{"hunt", hunt},
     Command{"diff", diff},
     Command{"budget", budget},
     Command{"dump", dump},
@@ -75,6 +76,7 @@ constexpr std::string_view kHelp =
   top [TAPE | -p PID]        the most expensive functions or stacks; also live
   cpu [TAPE]                 where the CPU time went (recorded with --cpu)
   errors [TAPE]              double frees, writes outside of blocks, ...
+  hunt [TAPE] [-- PROGRAM]   run again, and stop at the write behind an error
   timeline [TAPE]            the heap over time as a picture
   diff TAPE TAPE             what changed between two tapes, or two moments
   budget [TAPE]              check limits: an exit status for CI
@@ -148,7 +150,7 @@ void fill_standard_descriptors() {
 
 // nullopt: there is no such command.
 std::optional<int> run_command(std::string_view name, Arguments arguments) {
-  if (name != "record" && name != "check" && name != "collect") fill_standard_descriptors();
+  if (name != "record" && name != "check" && name != "hunt" && name != "collect") fill_standard_descriptors();
   for (const Command& command : kCommands) {
     if (command.name == name) return command.run(arguments);
   }

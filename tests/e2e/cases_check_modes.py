@@ -3,8 +3,8 @@
 import signal
 
 from checking import all_errors, causes, checked, functions
-from harness import case, check, each, equal, main, program
-from tape import heaptape
+from harness import HEAPTAPE, LIBRARY, case, check, each, equal, main, program
+from tape import Tape, heaptape
 
 DIED = 128 + signal.SIGSEGV
 
@@ -99,6 +99,36 @@ def damage_is_found_sooner_when_all_blocks_are_looked_at_now_and_then(test):
     equal([(error.sort, error.found) for error in all_errors(outcome.tape)], [("write-behind", "request")], "errors")
     outcome = checked(test, [program("guarded_accesses"), "late"])
     equal([(error.sort, error.found) for error in all_errors(outcome.tape)], [("write-behind", "release")], "errors")
+
+
+HUNTS = {"behind": ("slack", "write-behind", "write-outside"), "before": ("write-before", "write-before", "write-outside"),
+         "freed": ("write-freed", "write-freed", "write-into-freed")}
+
+
+@each(**HUNTS)
+def a_late_finding_is_hunted_down_to_its_instruction(test, hunt):
+    what, late, caught = hunt
+    first = checked(test, [program("guarded_accesses"), what])
+    equal([error.sort for error in all_errors(first.tape)], [late], "what was found late")
+    folder = test.new_tapes_folder()
+    outcome = test.run([HEAPTAPE, "hunt", "-o", f"{folder}/hunt.tape", first.tape.path], env={"HEAPTAPE_LIBRARY": LIBRARY})
+    equal((outcome.status, outcome.out), (DIED, f"{what}\n".encode()), f"status and output: {outcome.err}")
+    answer = causes(Tape(folder / "hunt.tape"))
+    equal([(error["sort"], error["found"]) for error in answer["errors"]], [(caught, "access")], "errors")
+    equal(functions(answer["errors"][0]["stack"])[0], "write_byte", "the function that did it")
+
+
+@case
+def where_there_is_nothing_to_hunt_a_sentence_says_so(test):
+    good = checked(test, [program("guarded_accesses"), "good"])
+    result = heaptape("hunt", good.tape.path)
+    equal((result.returncode, "no memory errors" in result.stderr), (2, True), result.stderr)
+    bad = checked(test, [program("guarded_accesses"), "write-behind"])
+    result = heaptape("hunt", "--error", "2", bad.tape.path)
+    equal((result.returncode, "not 2" in result.stderr), (2, True), result.stderr)
+    caught = checked(test, [program("guarded_accesses"), "write-behind"], "--mode", "guard")
+    result = heaptape("hunt", caught.tape.path)
+    equal((result.returncode, "nothing to hunt" in result.stderr), (2, True), result.stderr)
 
 
 @case

@@ -24,6 +24,7 @@ int timeline(Arguments arguments);
 int diff(Arguments arguments);
 int sql(Arguments arguments);
 int errors(Arguments arguments);
+int hunt(Arguments arguments);
 int budget(Arguments arguments);
 int export_tape(Arguments arguments);
 int flamegraph(Arguments arguments);

@@ -56,6 +56,11 @@ void CheckArguments::add(OptionList& list) {
   list.text("--guard-side SIDE", side_,
             "with --mode guard: put blocks at the right end of their pages (default), at the left, or either (random)")
       .one_of({"right", "left", "random"});
+  list.text(
+          "--guard-align N", align_,
+          "with --mode guard: let blocks begin at multiples of N (1, 2, 4, 8) where the program asks for no more: less "
+          "than the ABI says, but a block then ends where its page does (default: 16)")
+      .one_of({"1", "2", "4", "8", "16"});
   list.text("--guard-size MIN-MAX", sizes_,
             "with --mode guard: guard only blocks of these sizes (16-64, 1K-); others are checked");
   list.flag("--leak-check", leak_check, "at the end, also list what is lost: nothing leads to it any more");
@@ -109,9 +114,12 @@ Result<> CheckArguments::take(CollectorOptions& options) {
   if (auto taken = take_value("--check-every", every_, parse_bytes, every); !taken) return taken;
   if (every != 0 && !add(",sweep=" + std::to_string(every)))
     return Error{ErrorCode::Usage, "--check-every: more than there can be"};
-  if ((!side_.empty() || !sizes_.empty()) && mode_ != "guard")
-    return Error{ErrorCode::Usage,
-                 std::string(side_.empty() ? "--guard-size" : "--guard-side") + " needs --mode guard"};
+  for (const auto& [option, value] :
+       {std::pair{"--guard-side", &side_}, std::pair{"--guard-size", &sizes_}, std::pair{"--guard-align", &align_}}) {
+    if (!value->empty() && mode_ != "guard")
+      return Error{ErrorCode::Usage, std::string(option) + " needs --mode guard"};
+  }
+  if (!align_.empty()) text += ",align=" + align_;
   if (!sample_every_.empty() && mode_ != "sample") return Error{ErrorCode::Usage, "--sample-every needs --mode sample"};
   if (!sample_every_.empty() && (sample_every_ == "0" || !add(",every=" + sample_every_)))
     return Error{ErrorCode::Usage, "--sample-every: '" + sample_every_ + "' is not a number of allocations"};

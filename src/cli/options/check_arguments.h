@@ -28,7 +28,8 @@ public:
   std::vector<std::string> suppression_files{};
 
 private:
-  std::string mode_ = "check", stomp_, fill_, quarantine_, on_error_ = "report", side_, sizes_, sample_every_, every_;
+  std::string mode_ = "check", stomp_, fill_, quarantine_, on_error_ = "report", side_, sizes_, align_, sample_every_,
+              every_;
 };
 
 } // namespace heaptape::cli

@@ -47,6 +47,7 @@ bool is_known(std::string_view part, bool fails) {
     return is_known_of_failing(name, value);
   if (name == "quarantine" || name == "sweep" || name == "from" || name == "to" || name == "every")
     return is_number(value);
+  if (name == "align") return value == "1" || value == "2" || value == "4" || value == "8" || value == "16";
   if (name == "side") return value == "right" || value == "left" || value == "random";
   return name == "on-error" && (value == "report" || value == "stop" || value == "abort");
 }
@@ -71,7 +72,7 @@ Result<std::string> parse_check(const std::string& text) {
     if (!is_known(part, mode == "fail"))
       return Error{ErrorCode::Usage, "'" + std::string(part) +
                                          "' is not known; there are stomp=HH, fill=HH, fill=none, quarantine=BYTES, "
-                                         "sweep=BYTES, side=SIDE, from=BYTES, to=BYTES, every=N and "
+                                         "sweep=BYTES, side=SIDE, align=N, from=BYTES, to=BYTES, every=N and "
                                          "on-error=report|stop|abort, and with the mode fail nth=N, every=N, chance=N, "
                                          "seed=N, above=BYTES, below=BYTES, in=OBJECT and from=BEGIN-END[@OBJECT]"};
     rest.remove_prefix(part.size());

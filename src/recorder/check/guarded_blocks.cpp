@@ -102,7 +102,7 @@ bool is_at_begin() noexcept {
 
 // Enough for what a block of this size may hold, so that its end is near the guard.
 std::uint64_t natural_alignment(std::uint64_t size) noexcept {
-  std::uint64_t alignment = 16;
+  std::uint64_t alignment = g_check.guard_alignment;
   while (alignment > 1 && alignment > size) alignment /= 2;
   return alignment;
 }

@@ -28,6 +28,9 @@ bool read_guard_part(const char* part, CheckOptions& options) noexcept {
     options.sample_every = static_cast<std::uint32_t>(every);
     return true;
   }
+  if (const char* value = behind(part, "align="); value != nullptr)
+    return read_number(value, 10, 16, options.guard_alignment) && options.guard_alignment != 0 &&
+           (options.guard_alignment & (options.guard_alignment - 1)) == 0;
   if (const char* value = behind(part, "from="); value != nullptr)
     return read_number(value, 10, ~std::uint64_t{0}, options.guard_from);
   if (const char* value = behind(part, "to="); value != nullptr)

@@ -19,6 +19,8 @@ struct CheckOptions {
   bool guard = false;                                         // blocks on pages of their own (mode guard)
   GuardSide guard_side = GuardSide::Right;                    // (side=)
   std::uint64_t guard_from = 0, guard_to = ~std::uint64_t{0}; // sizes of the blocks that are guarded (from=, to=)
+  std::uint64_t guard_alignment =
+      16; // of guarded blocks, where the program asks for none; a smaller one leaves less slack (align=)
   std::uint32_t sample_every =
       0; // one in so many allocations is guarded, nothing else is checked (mode sample, every=); 0: not this mode
   OnError on_error = OnError::Report; // (on-error=)
