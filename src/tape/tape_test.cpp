@@ -228,6 +228,7 @@ void expect_golden(const char* name) {
   }
   if (reader.value().header().version_minor >= 6) {
     EXPECT_EQ(reader.value().memory_errors(), sample.errors);
+    EXPECT_EQ(reader.value().crashes(), sample.crashes);
   } else {
     EXPECT_EQ(reader.value().memory_errors(), MemoryErrors());
   }
