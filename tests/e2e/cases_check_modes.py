@@ -82,6 +82,8 @@ def what_is_lost_is_said_at_the_end(test):
 def at_an_error_the_program_ends_where_that_is_wanted(test):
     outcome = checked(test, [program("guarded_accesses"), "write-behind"], "--on-error", "abort")
     equal((outcome.status, len(all_errors(outcome.tape))), (128 + signal.SIGABRT, 1), f"status and errors: {outcome.err}")
+    outcome = checked(test, [program("guarded_accesses"), "read-behind"], "--on-error", "abort", "--mode", "sample", "--sample-every", "1")
+    equal((outcome.status, len(all_errors(outcome.tape))), (128 + signal.SIGABRT, 1), f"of a sampled block: {outcome.err}")
 
 
 @case
@@ -152,6 +154,7 @@ def the_fill_of_released_memory_can_be_chosen(test):
 WRONG = {"mode": (["--mode", "wild"], "wild"), "byte": (["--stomp", "123"], "two hexadecimal digits"),
          "side_alone": (["--guard-side", "left"], "--mode guard"), "sizes": (["--mode", "guard", "--guard-size", "x-"], "--guard-size"),
          "no_heap": (["--no-heap", "--cpu"], "--no-heap"), "quarantine": (["--quarantine", "much"], "--quarantine"),
+         "leaks_of_samples": (["--mode", "sample", "--leak-check"], "--leak-check"),
          "supp": (["--suppressions", "/nowhere.supp"], "/nowhere.supp")}
 
 

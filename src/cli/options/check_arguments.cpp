@@ -123,6 +123,12 @@ Result<> CheckArguments::take(CollectorOptions& options) {
   if (!sample_every_.empty() && mode_ != "sample") return Error{ErrorCode::Usage, "--sample-every needs --mode sample"};
   if (!sample_every_.empty() && (sample_every_ == "0" || !add(",every=" + sample_every_)))
     return Error{ErrorCode::Usage, "--sample-every: '" + sample_every_ + "' is not a number of allocations"};
+  for (const auto& [option, given] :
+       {std::pair{"--stomp", !stomp_.empty()}, std::pair{"--quarantine", !quarantine_.empty()},
+        std::pair{"--check-every", !every_.empty()}, std::pair{"--leak-check", leak_check}}) {
+    if (given && mode_ == "sample")
+      return Error{ErrorCode::Usage, std::string(option) + " needs a mode in which all blocks are checked, not sample"};
+  }
   if (!side_.empty()) text += ",side=" + side_;
   if (!sizes_.empty()) {
     const std::size_t dash = sizes_.find('-');

@@ -221,13 +221,13 @@ std::uint64_t size_of(const Given& given) noexcept {
 [[gnu::noinline, gnu::cold]] void* realloc_of_unknown(const Given& given, void* block, std::size_t size) noexcept {
   if (given.place.found == Found::Nothing && !g_region.holds(block) && may_be_of_behind())
     return g_behind.realloc(block, size);
-  report_ignored_call();
+  heed_error();
   return fail();
 }
 
 [[gnu::noinline, gnu::cold]] void release_unknown(const Given& given, void* block) noexcept {
   if (given.place.found == Found::Nothing && !g_region.holds(block) && may_be_of_behind()) return g_behind.free(block);
-  report_ignored_call();
+  heed_error();
 }
 
 // The thread's clock goes on with small blocks alone.

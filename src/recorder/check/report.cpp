@@ -22,16 +22,6 @@ constexpr std::uint64_t kMostReports = 100'000; // beyond it errors are only cou
 constinit std::atomic<std::uint64_t> g_errors{0};
 constinit std::atomic<std::uint64_t> g_whole_ticks{0};
 
-void heed_error() noexcept {
-  g_errors.fetch_add(1, std::memory_order_relaxed);
-  if (g_check.on_error == OnError::Report) return;
-  const long pid = system_call(SYS_getpid), tid = system_call(SYS_gettid);
-  if (g_check.on_error == OnError::Stop)
-    (void)system_call(SYS_kill, pid, SIGSTOP);
-  else
-    (void)system_call(SYS_tgkill, pid, tid, SIGABRT);
-}
-
 void send(const wire::MemoryError& error) noexcept {
   if (is_attached() && g_errors.load(std::memory_order_relaxed) < kMostReports) {
     const Frame site = program_site();
@@ -42,6 +32,16 @@ void send(const wire::MemoryError& error) noexcept {
 }
 
 } // namespace
+
+void heed_error() noexcept {
+  g_errors.fetch_add(1, std::memory_order_relaxed);
+  if (g_check.on_error == OnError::Report) return;
+  const long pid = system_call(SYS_getpid), tid = system_call(SYS_gettid);
+  if (g_check.on_error == OnError::Stop)
+    (void)system_call(SYS_kill, pid, SIGSTOP);
+  else
+    (void)system_call(SYS_tgkill, pid, tid, SIGABRT);
+}
 
 void report_damage(ErrorSort sort, FoundAt found, char* begin, char* end, std::uint8_t expected, const char* block,
                    std::uint64_t size) noexcept {
@@ -76,8 +76,6 @@ void report_alignment(const char* block, std::uint64_t size, std::uint64_t align
   error.given = given;
   send(error);
 }
-
-void report_ignored_call() noexcept { heed_error(); }
 
 void note_all_whole(std::uint64_t ticks) noexcept { g_whole_ticks.store(ticks, std::memory_order_relaxed); }
 

@@ -14,8 +14,9 @@ void report_damage(ErrorSort sort, FoundAt found, char* begin, char* end, std::u
 // A block that is released with an alignment that is not its own.
 void report_alignment(const char* block, std::uint64_t size, std::uint64_t alignment, std::uint64_t given) noexcept;
 
-// A call that released or reallocated what is not a live block was ignored. It is on the tape anyway; the program may have to stop.
-void report_ignored_call() noexcept;
+// Counts an error that is on the tape already, and stops or ends the program where --on-error wants that: a call that released or
+// reallocated what is not a live block, and was ignored, or a fault that was passed.
+void heed_error() noexcept;
 
 // From when on all blocks are known to be whole.
 void note_all_whole(std::uint64_t ticks) noexcept;

@@ -60,8 +60,7 @@ bool is_time() noexcept {
 
 [[gnu::noinline, gnu::cold]] void release_sampled(GuardedBlock& guarded, void* block) noexcept {
   if (is_attached()) (void)record(EventKind::Free, reinterpret_cast<std::uint64_t>(block), 0, program_site(), true);
-  if (guarded.state.load(std::memory_order_relaxed) != BlockState::Live || guarded.user != block)
-    return report_ignored_call();
+  if (guarded.state.load(std::memory_order_relaxed) != BlockState::Live || guarded.user != block) return heed_error();
   if (!is_slack_whole(guarded)) report_slack(guarded, FoundAt::Release);
   g_live.fetch_sub(1, std::memory_order_relaxed);
   put_guarded(guarded);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "recorder/check/options.h"
+#include "recorder/check/report.h"
 #include "recorder/check/sampling.h"
 #include "recorder/core/busy.h"
 #include "recorder/core/capture_interrupted.h"
@@ -43,6 +44,7 @@ bool pass_sampled_fault(const siginfo_t& info, const ucontext_t& context) noexce
     const Busy busy(*thread, thread->entry_slot);
     put_error(*thread, error, stack);
   }
+  heed_error();
   return true;
 }
 
