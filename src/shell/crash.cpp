@@ -174,7 +174,7 @@ std::string no_crash_text(const TapeReader& tape) {
   case SIGSYS:
     return died + ", but where is not on the tape: the signal was blocked, a handler of its own ended it, or it was "
                   "recorded with --no-crash-handler";
-  default: return died + ", which is no crash: somebody sent it";
+  default: return died + ", which is not a crash: somebody sent it";
   }
 }
 

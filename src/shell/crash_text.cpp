@@ -86,8 +86,8 @@ private:
     const std::uint64_t address = *fault_.address;
     if (address < kNearNull)
       return address == 0 ? "call of a null function pointer"
-                          : fmt::format("jump to {}, which is no code: a damaged function pointer", hex(address));
-    return fmt::format("jump to {}, which is no code: {}", hex(address),
+                          : fmt::format("jump to {}, where there is no code: a damaged function pointer", hex(address));
+    return fmt::format("jump to {}, where there is no code: {}", hex(address),
                        at_ ? verdict_text(session_, *at_) : std::string("nothing is known there"));
   }
 

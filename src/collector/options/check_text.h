@@ -2,7 +2,7 @@
 //
 //   check | full      how much is looked at
 //   guard             blocks lie on pages of their own, between pages that nobody may touch
-//   sample            one in so many allocations (every=N) is guarded, and nothing else is recorded
+//   sample            one in N allocations (every=N) is guarded, and nothing else is recorded
 //   side=right|left|random, align=N, from=BYTES, to=BYTES   where they lie there, and blocks of which sizes
 //   fail              as check, and some allocations fail on purpose (recorder/check/failing.h)
 //   stomp=HH          what released memory is filled with, two hexadecimal digits

@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 30;
 constexpr std::uint64_t kLeastBytes = std::uint64_t{16} << 20;
-constexpr std::uint32_t kShort = 16;           // pages; blocks of up to so many have a list for each number
+constexpr std::uint32_t kShort = 16;           // pages; blocks of at most this many have a list for each number
 constexpr std::uint32_t kKeptPages = 1U << 20; // of released blocks in each list, before the first is used again
 constexpr int kGuardInstall = 102, kGuardRemove = 103;
 

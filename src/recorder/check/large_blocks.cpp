@@ -14,7 +14,7 @@ namespace heaptape::recorder {
 namespace {
 
 constexpr std::uint64_t kPageBytes = 4096;
-constexpr std::uint32_t kShortRuns = 64; // chunks; free runs of up to so many have a list for each length
+constexpr std::uint32_t kShortRuns = 64; // chunks; free runs of at most this many have a list for each length
 constexpr std::uint32_t kMostQuarantined = 4096;
 constexpr std::uint32_t kMostLooks = 256;                    // at free long runs
 constexpr std::uint64_t kMostWarm = std::uint64_t{32} << 20; // bytes of free runs that keep their memory

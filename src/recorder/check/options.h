@@ -22,7 +22,7 @@ struct CheckOptions {
   std::uint64_t guard_alignment =
       16; // of guarded blocks, where the program asks for none; a smaller one leaves less slack (align=)
   std::uint32_t sample_every =
-      0; // one in so many allocations is guarded, nothing else is checked (mode sample, every=); 0: not this mode
+      0; // one in N allocations is guarded, nothing else is checked (mode sample, every=); 0: not this mode
   OnError on_error = OnError::Report; // (on-error=)
   std::uint64_t sweep_bytes = 0;      // a thread looks at all blocks when it has released so much (sweep=); 0: never
   std::uint64_t quarantine_bytes = 0; // (quarantine=); 0: it follows the heap

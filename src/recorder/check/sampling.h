@@ -1,4 +1,4 @@
-// One in so many allocations gets a guarded block; all others are the business of the allocator behind us. Cheap enough for every day: an
+// One in N allocations gets a guarded block; all others are the business of the allocator behind us. Cheap enough for every day: an
 // allocation that is not sampled costs a subtraction, a release a comparison. At least half a millisecond lies between two samples, however
 // much a program allocates. Only sampled blocks are on the tape.
 #pragma once
